@@ -3,6 +3,7 @@
 from .checkpoints.errors import HelixscopeError as HelixscopeError
 from .checkpoints.errors import RangeError as RangeError
 from .checkpoints.errors import TensorUnavailable as TensorUnavailable
+from .claims.claim import adjust_verdicts as adjust_verdicts
 from .claims.claims import check_claims as check_claims
 from .claims.effect_claims import check_effects as check_effects
 from .claims.group_claims import check_groups as check_groups
@@ -19,6 +20,7 @@ from .evidence.null import strictest as strictest
 from .evidence.null import weigh as weigh
 from .evidence.random_frames import random_frame as random_frame
 from .evidence.random_frames import shared_energy as shared_energy
+from .evidence.shape_distance import shape_distance as shape_distance
 from .evidence.turning_nulls import turning_nulls as turning_nulls
 from .evidence.turning_share import turning_share as turning_share
 from .history.helices import fit_helices as fit_helices
@@ -55,7 +57,6 @@ from .measures.lookback_range import look_back_nulls as look_back_nulls
 from .measures.lookback_range import look_back_range as look_back_range
 from .measures.neighbours import pair_distance as pair_distance
 from .measures.norms import norm_profile as norm_profile
-from .measures.norms import outlyingness as outlyingness
 from .measures.overlaps import capture as capture
 from .measures.overlaps import corner_contrast as corner_contrast
 from .measures.overlaps import random_directions as random_directions
@@ -63,6 +64,7 @@ from .measures.overlaps import sparsity as sparsity
 from .measures.overlaps import sparsity_nulls as sparsity_nulls
 from .measures.overlaps import squared_overlaps as squared_overlaps
 from .measures.overlaps import top3 as top3
+from .measures.pca_artefact import pca_artefact as pca_artefact
 from .measures.probes import centred_stable_rank as centred_stable_rank
 from .measures.probes import neighbour_mean_r2 as neighbour_mean_r2
 from .measures.probes import order_probe as order_probe
@@ -74,6 +76,7 @@ from .measures.roughness import roughness as roughness
 from .measures.row_changes import row_changes as row_changes
 from .measures.row_lengths import row_lengths as row_lengths
 from .measures.shape import fit_shapes as fit_shapes
+from .measures.shape import shape_intervals as shape_intervals
 from .measures.similarity import largest_rise as largest_rise
 from .measures.similarity import mean_by_lag as mean_by_lag
 from .measures.similarity import mean_by_offset as mean_by_offset
@@ -97,5 +100,6 @@ from .models.residual_stream import Subject as Subject
 from .models.sources.opening import open_model as open_model
 from .pca.components import PositionPCA as PositionPCA
 from .pca.curve import place_curve as place_curve
+from .pca.norm_rule import outlyingness as outlyingness
 from .pca.pca import fit_pca as fit_pca
 from .pca.pca import off_subspace_residual as off_subspace_residual

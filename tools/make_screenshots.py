@@ -49,6 +49,7 @@ OF_GPT2 = (
     Panel("dimensions", "dimensions", (960, 360)),
     Panel("look-back", "lookback", (960, 280)),
     Panel("shape", "shape", (960, 300)),
+    Panel("artefact", "artefact", (960, 360)),
     Panel("kernels", "kernels", (960, 300), {"head": 7, "sort": "near"}),
     Panel("fourier", "fourier", (960, 300), {"directions": (1, 2)}),
     Panel("line-or-helix", "experiment", (1100, 290)),

@@ -41,9 +41,6 @@ distance of the rows from their mean."""
 PERCENT = ("variance_3", "high_frequency_rows")
 FORMED = 0.8
 """Share of the variance in three components from which on a curve counts as formed."""
-LONG = 64
-"""Shortest windows of the fit of when a curve forms by a power of their length: of 16 positions,
-three components hold almost half before any training."""
 
 
 @dataclass(frozen=True, order=True)
@@ -187,15 +184,28 @@ def _beginnings(runs: Sequence[Run], survey: Path) -> Iterator[str]:
     for length in np.unique(lengths):
         of = [steps[(lengths == length) & (decays == decay)] for decay in np.unique(decays)]
         yield f"| {length} | {' | '.join(_interval(one, percent=False) for one in of)} |"
-    long = lengths >= LONG
-    x, y = np.log(lengths[long]), np.log(steps[long])
-    rng = np.random.default_rng(0)
-    drawn = (rng.integers(0, len(x), len(x)) for _ in range(2000))
-    slopes = [np.polyfit(x[at], y[at], 1)[0] for at in drawn]
-    low, high = np.percentile(slopes, [2.5, 97.5])
-    power = np.polyfit(x, y, 1)[0]
     yield ""
-    yield f"step ~ length^{power:.2f} ({low:.2f}–{high:.2f}), from {LONG} positions on"
+    for decay in np.unique(decays):
+        own = decays == decay
+        yield f"decay {decay:g}: {line_of(lengths[own], steps[own])}"
+
+
+def line_of(lengths: np.ndarray, steps: np.ndarray) -> str:
+    """Return the line through the mean step of each length, and how far it is from them.
+
+    Beside it, exponents of a power of the length between neighbouring lengths: they are equal if
+    the step is such a power, and rise to 1 if it is a line with an offset.
+    """
+    unique = np.unique(lengths)
+    means = np.array([steps[lengths == length].mean() for length in unique])
+    slope, offset = np.polyfit(unique, means, 1)
+    off = np.abs(means - offset - slope * unique).max()
+    exponents = np.diff(np.log(means)) / np.diff(np.log(unique))
+    listed = ", ".join(f"{exponent:.2f}" for exponent in exponents)
+    return (
+        f"{offset:.0f} + {slope:.2f} · length, within {off:.0f} steps of each mean; exponents "
+        f"between neighbouring lengths: {listed}"
+    )
 
 
 def _formed(runs: Sequence[Run], survey: Path) -> np.ndarray:

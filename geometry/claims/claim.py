@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
-from geometry.checkpoints.errors import FileChanged, HelixscopeError
-from geometry.checkpoints.transfer import Cancelled
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import Null, Outcome, Side, weigh
-from geometry.history.here import NotFetched
-from geometry.hub.faults import HubError
+from geometry.evidence.null import Null, Outcome, Side, least_favourable, weigh
+from geometry.models.notes import Note
 from geometry.pca.curve import why_fewer
 
 _TOO_FEW = "too few positions are shown"
@@ -92,6 +88,8 @@ class Claim:
         The claim's condition on the number.
     reason
         Why the bound is what it is.
+    fact
+        What it is about: claims with the same fact say one thing in several ways.
     """
 
     id: str
@@ -100,6 +98,7 @@ class Claim:
     quantity: str
     expected: Expected
     reason: str
+    fact: str = ""
 
     @property
     def topic(self) -> str:
@@ -116,14 +115,14 @@ class ModelClaim(Claim):
     measure
         Computes the number; raises TensorUnavailable or CannotTell if it cannot.
     null
-        Draws the same number where there is nothing to find; None where no such thing can be drawn.
-        It may raise CannotTell.
+        Draws the same number where there is nothing to find, at least so many times, in tables of
+        one kind or of several; None where no such thing can be drawn. It may raise CannotTell.
     requires
         Raises CannotTell or NotApplicable if the claim cannot be asked of a model.
     """
 
     measure: Callable[[Measurements], float]
-    null: Callable[[ModelClaim, Measurements], Null | None] | None = None
+    null: Callable[[ModelClaim, Measurements, int], Null | Sequence[Null] | None] | None = None
     requires: Callable[[Measurements], object] | None = None
 
 
@@ -140,11 +139,18 @@ class Verdict:
     outcome
         None before the claim is checked.
     null
-        The null distribution of the number, if there is one.
+        The null distribution of the number that decides, if there is one: the least favourable.
     why_null
         Why there is no number, or why it decides nothing.
     interval
         That of the number over resampled texts, 95 %; None if it is not about texts.
+    nulls
+        All null distributions of the number.
+    p_adjusted
+        :attr:`p`, corrected for the claims checked together, see :func:`adjust_verdicts`.
+    by_construction
+        What was imposed in the model's making, so that the claim says nothing about what was
+        learned; None if there is no such note.
     """
 
     claim: Claim
@@ -153,64 +159,77 @@ class Verdict:
     null: Null | None = None
     why_null: str | None = None
     interval: tuple[float, float] | None = None
+    nulls: tuple[Null, ...] = ()
+    p_adjusted: float | None = None
+    by_construction: str | None = None
 
     @property
     def holds(self) -> bool | None:
         """Whether the number is as claimed; None if there is none."""
         if self.outcome in ("holds", "as any smooth curve"):
             return True
-        return False if self.outcome == "does not hold" else None
+        failed = ("does not hold", "worse than any such curve")
+        return False if self.outcome in failed else None
+
+    @property
+    def p(self) -> float | None:
+        """Monte Carlo p-value beside :attr:`null`; None without one."""
+        if self.value is None or self.null is None:
+            return None
+        return self.null.p_value(self.value, self.claim.expected.side)
 
 
-def judge(claim: Claim, value: float, null: Null | None) -> Verdict:
-    """Return the verdict on a claim's number, beside its null distribution if there is one."""
+def judge(
+    claim: Claim,
+    value: float,
+    null: Null | Iterable[Null] | None,
+    p_adjusted: float | None = None,
+) -> Verdict:
+    """Return the verdict on a claim's number, beside its null distributions if there are any."""
     expected = claim.expected
-    return Verdict(claim, value, weigh(expected.holds(value), value, expected.side, null), null)
+    nulls = () if null is None else (null,) if isinstance(null, Null) else tuple(null)
+    outcome = weigh(expected.holds(value), value, expected.side, nulls, p_adjusted)
+    deciding = least_favourable(nulls, value, expected.side) if nulls else None
+    return Verdict(claim, value, outcome, deciding, nulls=nulls, p_adjusted=p_adjusted)
+
+
+def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> tuple[Verdict, ...]:
+    """Correct verdicts for the number of claims, and add notes on the model's making.
+
+    The p-values of all claims that have one are adjusted by Benjamini and Hochberg's procedure
+    (1995): of the claims that hold, at most 5 % are expected to be false. It is valid for claims
+    that depend on each other as these do, positively (Benjamini and Yekutieli 2001).
+
+    Parameters
+    ----------
+    verdicts
+        On claims that are checked together, adjusted before or not.
+    notes
+        On the making of the model.
+    """
+    from scipy.stats import false_discovery_control  # slow to import
+
+    p_values = {at: p for at, verdict in enumerate(verdicts) if (p := verdict.p) is not None}
+    corrected = dict(
+        zip(p_values, false_discovery_control([*p_values.values()]), strict=True)
+        if p_values
+        else ()
+    )
+    sentences: dict[str, list[str]] = {}
+    for note in notes:
+        for claim in note.claims:
+            sentences.setdefault(claim, []).append(note.sentence)
+    adjusted = []
+    for at, verdict in enumerate(verdicts):
+        if at in corrected and verdict.value is not None:
+            p = float(corrected[at])
+            verdict = judge(verdict.claim, verdict.value, verdict.nulls, p)
+        by_construction = " ".join(sentences.get(verdict.claim.id, ())) or None
+        adjusted.append(replace(verdict, by_construction=by_construction))
+    return tuple(adjusted)
 
 
 def without_number(claim: Claim, error: HelixscopeError) -> Verdict:
     """Return the verdict on a claim whose number cannot be measured."""
     outcome: Outcome = "not applicable" if isinstance(error, NotApplicable) else "cannot tell"
     return Verdict(claim, outcome=outcome, why_null=str(error))
-
-
-def check(claim: ModelClaim, measured: Measurements) -> Verdict:
-    """Check one claim on one model, or return its known verdict.
-
-    Verdicts independent of the range are cached in ``measured``.
-    """
-    if (kept := known_verdict(claim, measured)) is not None:
-        return kept
-    measured.range_was_read = False
-    try:
-        # 0/0 is undefined, and reported so.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if why := measured.model.no_claims:
-                raise NotApplicable(why)
-            if claim.requires is not None:
-                claim.requires(measured)
-            value = float(claim.measure(measured))
-            if not np.isfinite(value):
-                raise CannotTell("the quantity is not defined for this model")
-            asked = claim.null if measured.nulls else None
-            null = None if asked is None else asked(claim, measured)
-            if asked is not None and null is None:
-                raise CannotTell("random curves have no comparable value")
-    except (Cancelled, FileChanged):
-        raise
-    except HelixscopeError as error:
-        verdict = without_number(claim, error)
-        if isinstance(error, HubError | NotFetched):  # may be available the next time
-            return verdict
-    else:
-        verdict = judge(claim, value, null)
-    if not measured.range_was_read:
-        measured.once((claim, measured.nulls), lambda: verdict)
-    return verdict
-
-
-def known_verdict(claim: ModelClaim, measured: Measurements) -> Verdict | None:
-    """Return a claim's cached verdict if it is independent of the range; otherwise None."""
-    found = measured.known((claim, measured.nulls))
-    assert found is None or isinstance(found, Verdict)
-    return found

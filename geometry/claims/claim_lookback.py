@@ -10,43 +10,40 @@ from itertools import islice
 import numpy as np
 
 from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions, too_few
-from geometry.claims.claim_measures import curve, length
+from geometry.claims.measured_range import FAR_LAGS
 from geometry.claims.measurements import Measurements
-from geometry.evidence.drawn_tables import MAX_ROWS, MEANINGS, drawn_tables
-from geometry.evidence.null import FEW_DRAWS, Null, null_of
+from geometry.evidence.drawn_tables import CURVES, MAX_ROWS, MEANINGS, drawn_tables
+from geometry.evidence.null import Null, null_of
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import NEAR, head_kernels
 from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
 from geometry.models.head_projections import project_heads
-from geometry.pca.components import Array, about_mean, row_norms, unit_rows
-from geometry.pca.unit import in_unit, unit_of
+from geometry.pca.components import Array, about_mean
+from geometry.pca.unit import unit_of
 
-LAG = 50
-"""A lag over which a curve of one or two turns rotates visibly."""
-FAR = (100, 200)
-"""Lags that are a large part of a turn."""
+LAG, *FAR = FAR_LAGS
 HEAD_LAG = 10
 """A lag that many heads may attend to."""
 LOCAL = 0.9
 """A head with a larger share of its attention on the nearest positions is local."""
-TWICE = float(np.log(2.0))
-"""Difference of scores that makes attention twice as strong."""
+HALF = 0.5
+"""A p-value beyond which no other kind of curve is drawn."""
 LAYER = 0
-CURVES = 60
 TOGETHER = 1024
 """Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
 LAST = 32
 """Queries of the draws, counted from the last."""
+KEYS = 128
+"""Keys of the draws, counted from the last."""
 THIN = 128
 """Positions whose scores with each other are compared, evenly spaced."""
 
 
 def _found(measured: Measurements, scoring: Scoring) -> LookBack:
-    found = measured.look_back
-    if found is None or measured.pca.rank < 2 or found[scoring].lags[-1] < LAG:
+    if measured.pca.rank < 2 or not measured.far_back:
         raise too_few(measured)
-    return found[scoring]
+    return measured.far_back[scoring]
 
 
 def _r2(measured: Measurements, kind: Kind, scoring: Scoring, lag: int = LAG) -> float:
@@ -80,11 +77,12 @@ def beyond_a_rotation(measured: Measurements) -> float:
 
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line fitted to the angles by lag."""
-    if measured.look_back is None or measured.pca.rank < 2:
+    if measured.pca.rank < 2 or not measured.far_back:
         raise too_few(measured)
-    if measured.turning is None or len(measured.turning.angles) < LAG:
+    turning = measured.turning
+    if turning is None or len(turning.angles) * measured.lag_step < LAG:
         raise NotApplicable(f"rotations do not fit up to a lag of {LAG}")
-    return measured.turning.r2
+    return turning.r2
 
 
 # ---- in heads ---
@@ -100,33 +98,30 @@ def _worse(found: HeadLookBack) -> Array:
     return np.array([min(float(one.r2["screw"][0]) for one in pair) for pair in pairs])
 
 
-def curves_in_heads(claim: ModelClaim, measured: Measurements) -> Null:
+def curves_in_heads(claim: ModelClaim, measured: Measurements, draws: int) -> tuple[Null, ...]:
     """Draw the R² for random curves as smooth as the queries of the median head."""
     worse = _worse(_heads(measured))
     first, last = measured.positions
     head = int(np.argsort(worse)[len(worse) // 2])
     queries = measured.heads(LAYER).queries[head, first : last + 1][:MAX_ROWS]  # never thinned
-    leading = []
-    for table in drawn_tables(queries, "process", CURVES):
-        centred = about_mean(table)
-        vectors = np.linalg.eigh(centred.T @ centred)[1][:, -3:]
-        leading.append(centred @ vectors)
-    if leading[0].shape[1] < 3:
+    if queries.shape[1] < 3:
         raise CannotTell("heads have fewer than three dimensions")
-    found = look_back_each(np.stack(leading), (HEAD_LAG,), scoring="halves")
-    values = [float(one.r2["screw"][0]) for one in found]
-    return null_of("process", "random curves as smooth as the queries of the median head", values)
-
-
-def different_lags(measured: Measurements) -> float:
-    """Count the different lags that a head attends to twice as much as to itself and to the end."""
-    found = measured.kernels(LAYER)
-    m = found.positions[1] - found.positions[0] + 1
-    asked = (found.lags >= 0) & (found.lags <= m - m // 4)
-    lags, scores = found.lags[asked], found.scores[:, asked]
-    best = scores.argmax(axis=1)
-    clear = scores.max(axis=1) - np.maximum(scores[:, 0], scores[:, -1]) >= TWICE
-    return float(len(np.unique(lags[best[clear]])))
+    nulls: list[Null] = []
+    for kind in CURVES:
+        if nulls and nulls[-1].p_value(float(np.median(worse))) > HALF:
+            break  # it is not unusual, whatever the other kinds
+        leading = []
+        for table in drawn_tables(queries, kind, draws):
+            centred = about_mean(table)
+            vectors = np.linalg.eigh(centred.T @ centred)[1][:, -3:]
+            leading.append(centred @ vectors)
+        if leading[0].shape[1] < 3:
+            continue
+        found = look_back_each(np.stack(leading), (HEAD_LAG,), scoring="halves")
+        values = [float(one.r2["screw"][0]) for one in found]
+        meaning = f"curves drawn beside the queries of the median head: {MEANINGS[kind]}"
+        nulls.append(null_of(kind, meaning, values))
+    return tuple(nulls)
 
 
 def _heads(measured: Measurements) -> HeadLookBack:
@@ -163,14 +158,6 @@ def _local(heads: HeadProjections) -> float:
     return float((found.mass_lag_0_10 > LOCAL).sum())
 
 
-def blunted(measured: Measurements) -> float:
-    """Best previous-token score with P averaged in blocks of ten, relative to that without."""
-    plain, averaged = (measured.kernels(LAYER, averaged=flag) for flag in (False, True))
-    if not plain.previous_token.any():
-        raise CannotTell("no position of the range has a previous one")
-    return float(np.divide(averaged.previous_token.max(), plain.previous_token.max()))
-
-
 def by_lag_alone(measured: Measurements) -> float:
     """Share of the variance of a head's scores that the lag alone explains, median of the heads."""
     thin = _thin(measured)
@@ -195,26 +182,32 @@ def _explained_by_lag(heads: HeadProjections, step: int) -> float:
     return float(np.median(head_kernels(heads, (0, heads.queries.shape[1] - 1)).by_lag_alone))
 
 
-def turned_kernels(claim: ModelClaim, measured: Measurements) -> Null:
-    """Draw the count of local heads for positions that are turned at random."""
-    return _through_weights(measured, _up_to_the_last(measured), _local)
+def turned_kernels(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
+    """Draw the count of local heads for positions that are turned at random.
+
+    There are fewer keys than the model has, which makes attention to the nearest likelier.
+    """
+    return _through_weights(measured, _up_to_the_last(measured)[-KEYS:], _local, draws)
 
 
-def turned_shares(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_shares(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`by_lag_alone` for positions that are turned at random."""
     thin = _thin(measured)
     explained = partial(_explained_by_lag, step=thin.step)
-    return _through_weights(measured, measured.model.W_pos[thin], explained)
+    return _through_weights(measured, measured.model.W_pos[thin], explained, draws)
 
 
 def _through_weights(
-    measured: Measurements, rows: Array, measure: Callable[[HeadProjections], float]
+    measured: Measurements,
+    rows: Array,
+    measure: Callable[[HeadProjections], float],
+    draws: int,
 ) -> Null:
     """Draw a quantity of the heads' queries and keys of turned rows."""
     values: list[float] = []
     if unit_of(rows) == 1.0:
         rows = rows.astype(np.float32)  # as they are projected
-    tables = drawn_tables(rows, "turned", FEW_DRAWS)
+    tables = drawn_tables(rows, "turned", draws)
     while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
         together = _projected(measured, np.concatenate(some))  # the weights are read once
         for start in range(0, len(some) * len(rows), len(rows)):
@@ -222,24 +215,3 @@ def _through_weights(
             queries, keys = together.queries[:, part], together.keys[:, part]
             values.append(measure(replace(together, queries=queries, keys=keys)))
     return null_of("turned", MEANINGS["turned"], values)
-
-
-# ---- LayerNorm and a line ---
-
-
-def line_after_layernorm(measured: Measurements) -> float:
-    """Shortest step after LayerNorm, over the mean step, of a straight line instead of the curve.
-
-    The line has the mean row, the direction in which the rows climb, and the curve's length in
-    three components. Of LayerNorm only the division by the norm counts here.
-    """
-    rows, unit = in_unit(measured.rows)
-    extent = length(curve(measured) / unit)
-    s = np.linspace(-1.0, 1.0, len(rows))
-    direction = s @ about_mean(rows)
-    if not direction.any():
-        raise CannotTell("the rows do not climb in any direction")
-    direction /= np.linalg.norm(direction)
-    line = rows.mean(axis=0) + np.outer(s, direction) * (extent / 2)
-    steps = row_norms(np.diff(unit_rows(line), axis=0))
-    return float(steps.min() / steps.mean())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.claims.claim import CannotTell, NotApplicable, check_positions, too_few
+from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions, too_few
 from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
+from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_share import MIN_TURNS, SMOOTH
 from geometry.history.here import history_here, of_one_version
-from geometry.history.last_position import LastPosition, last_position
+from geometry.history.history import History
+from geometry.history.last_position import LastPosition, follow, last_position
 from geometry.measures.norms import NormProfile
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.similarity import largest_rise
@@ -32,14 +34,16 @@ LEADING_COLUMNS = 12
 """Directions in which the nearest row is looked for."""
 MAX_ASKED = 4096
 """Rows whose nearest row is looked for, evenly spread: in noise it takes a millisecond each."""
+OTHER_ROWS = 199
+"""Rows that are followed beside the last position's, at most."""
 AFTER = 100
 """The position from which the articles call norms stable."""
 
 
 def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
-    """Return a range of the table; negative positions count from the end."""
-    n = measured.model.n_positions
-    first, last = first + n * (first < 0), last + n * (last < 0)
+    """Return a range of the table; negative positions count from the end of the trained rows."""
+    n, usual = measured.model.n_positions, measured.model.usual_positions[1]
+    first, last = first + n * (first < 0), min(last + n, usual) if last < 0 else last
     if not 0 <= first <= last < n or last - first < 3:
         raise CannotTell(f"this table has only {n} positions")
     return first, last
@@ -57,12 +61,6 @@ def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
     """Fit three components to a range, computed once for all claims."""
     P, span = measured.model.W_pos, _span(measured, first, last)
     return measured.once(("three components", span), lambda: fit_pca(P, span, 3))
-
-
-def doubles(measured: Measurements) -> float:
-    """Count the positions whose row is that of an earlier one."""
-    rows = np.ascontiguousarray(measured.model.W_pos + 0.0)  # −0 is 0
-    return float(len(rows) - len({row.tobytes() for row in rows}))
 
 
 def beside_a_line(measured: Measurements) -> float:
@@ -92,14 +90,6 @@ def turning(measured: Measurements) -> float:
     if evidence.kind == "circle":
         return 0.0
     return max(evidence.b / SMOOTH[0], (evidence.b_prime or 0.0) / SMOOTH[1])
-
-
-def turns(measured: Measurements) -> float:
-    """Return the turns, first to last position, at which the balanced turning share is largest."""
-    evidence = measured.evidence
-    if evidence is None:
-        raise too_few(measured)
-    return evidence.turns
 
 
 def needs_helix(measured: Measurements) -> ShapeFit:
@@ -208,7 +198,7 @@ def entries_explained(measured: Measurements) -> float:
 def later_variation(measured: Measurements) -> float:
     """Coefficient of variation of the norms from position 100 to the last but one."""
     first, last = _span(measured, AFTER, -2)
-    return _variation(measured.norms.values[first : last + 1])
+    return _variation(_row_norms(measured)[first : last + 1])
 
 
 def early_variation(measured: Measurements) -> float:
@@ -216,7 +206,12 @@ def early_variation(measured: Measurements) -> float:
     later = later_variation(measured)
     if later < ROUNDING:
         raise NotApplicable("the later norms do not vary at all")
-    return _variation(measured.norms.values[1:AFTER]) / later
+    return _variation(_row_norms(measured)[1:AFTER]) / later
+
+
+def _row_norms(measured: Measurements) -> Array:
+    """Return the norms of all rows, in any unit, without their outliers, which take longer."""
+    return measured.once("row norms", lambda: row_norms(in_unit(measured.model.W_pos)[0]))
 
 
 def energy(found: Spectrum) -> float:
@@ -316,6 +311,22 @@ def last_departure(measured: Measurements) -> float:
     if riddle.supports is None:
         raise CannotTell(riddle.why)
     return riddle.departure
+
+
+def other_departures(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
+    """Measure :func:`last_departure` of other positions' rows, evenly spaced."""
+    model = measured.model
+
+    def departures(history: History) -> Array:
+        others = np.unique(np.linspace(0, history.n_positions - 2, OTHER_ROWS).astype(np.intp))
+        rows = np.stack([history.table(i)[others] for i in range(history.n_snapshots)])
+        decays = None if history.decays is None else history.decays / history.decays[0]
+        return np.array([follow(rows[:, k], decays)[1].max() for k in range(len(others))])
+
+    values = measured.once(
+        "other positions", lambda: of_one_version(lambda: history_here(model), departures)
+    )
+    return null_of("rows", "the rows of other positions of the same model", values)
 
 
 def context_waves(measured: Measurements) -> float:

@@ -1,117 +1,139 @@
-"""Null distributions of the claims about rows: the same measure, of tables that are drawn."""
+"""Null distributions of the claims about rows: the same measure, of random curves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.claims.claim import ModelClaim, known_verdict
+from geometry.claims.claim import CannotTell, ModelClaim
+from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
-from geometry.evidence.drawn_tables import MAX_ROWS, MEANINGS, Kind, drawn_tables, thinned
-from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of, strictest
+from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_tables, thinned
+from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_nulls import rule_null
-from geometry.evidence.turning_share import balanced_turning, turn_counts
 from geometry.models.sources.computed import model_of_table
-from geometry.pca.components import about_mean
-from geometry.pca.unit import in_unit
 
-COLUMNS = 32
+COLUMNS = 16
 """Columns of the tables for claims about single entries."""
-NODES = 192
-"""Rows of a curve whose turns are counted."""
+MAX_ROWS = 2048
+"""Random curves beside longer tables have this many rows, so that a draw takes milliseconds."""
+THIN_ROWS, ENTRY_ROWS = 512, 256
+"""The same for quantities that do not depend on distances in positions, and of single entries. With
+fewer rows noise alone reaches larger shares of variance, so that such nulls are stricter."""
+LAG_STEP = 5
+MIN_DEFINED = 19
+"""Draws of a kind for which a quantity has to be defined, or that kind is left out."""
+
+
+PROCESSES: tuple[CurveKind, ...] = ("process", "matern", "walk", "band")
+"""Kinds of curves with as many independent dimensions as columns, for claims that there are few:
+the others have few by their making, or as many as the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Draws a claim's quantity from random curves.
+    """Draws a claim's quantity from random curves of every kind.
 
     Attributes
     ----------
-    kinds
-        Of the curves. Of several the one counts that comes closest to the claim.
     columns
         Whether the quantity is of single entries.
     by_lag
-        Whether it speaks of distances in positions, so that a long table is cut, not thinned.
-    draws
-        How many curves.
+        Whether it is about distances in positions, so that a long table is cut, not thinned.
+    kinds
+        Of the curves.
     """
 
-    kinds: tuple[Kind, ...]
     columns: bool = False
     by_lag: bool = False
-    draws: int = USUAL_DRAWS
+    kinds: Sequence[CurveKind] = CURVES
 
-    def __call__(self, claim: ModelClaim, measured: Measurements) -> Null | None:
-        """Return the null distribution; None if the quantity is not defined for such curves."""
-        if claim.id not in measured.drawn:
-            draw_curves((claim,), measured)
-        return measured.drawn[claim.id]
-
-
-def curves(
-    *kinds: Kind, columns: bool = False, by_lag: bool = False, draws: int = USUAL_DRAWS
-) -> Curves:
-    """Return the draws of a quantity from random curves; see :class:`Curves`."""
-    return Curves(kinds, columns, by_lag, draws)
+    def __call__(self, claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:
+        """Return the null distributions of a single claim; see :class:`CurveDraws`."""
+        values: dict[CurveKind, list[float]] = {}
+        for _ in CurveDraws(measured).up_to(draws, {claim: values}):
+            pass
+        return nulls_of_draws(values)
 
 
-def draw_curves(
-    claims: Iterable[ModelClaim],
-    measured: Measurements,
-    tell: Callable[[float], None] | None = None,
-) -> None:
-    """Draw the quantities of several claims from the same random curves, which is faster.
+curves = Curves
 
-    Parameters
-    ----------
-    claims
-        Those with other nulls are left out, and those with a known verdict.
-    measured
-        The model's measurements, whose ``drawn`` is filled.
-    tell
-        Called with the share done; may raise to stop.
+
+def nulls_of_draws(values: Mapping[CurveKind, Sequence[float]]) -> tuple[Null, ...]:
+    """Return the null distributions of the kinds of curves for which a quantity is defined.
+
+    Raises
+    ------
+    CannotTell
+        There is no such kind.
     """
-    found: dict[str, list[Null]] = {}
-    wanted = [
-        (claim, claim.null)
-        for claim in claims
-        if measured.nulls
-        and isinstance(claim.null, Curves)
-        and known_verdict(claim, measured) is None
-    ]
-    groups: dict[tuple[Kind, bool, bool], list[tuple[ModelClaim, int]]] = {}
-    long = measured.model.n_positions > MAX_ROWS
-    for claim, null in wanted:
-        for kind in null.kinds:
-            key = (kind, null.columns, long and null.by_lag)
-            groups.setdefault(key, []).append((claim, null.draws))
-    for done, (key, together) in enumerate(groups.items()):
-        values: dict[str, list[float]] = {claim.id: [] for claim, _ in together}
-        most = _most_draws(measured.model.n_positions)
-        draws = min(most, max(asked for _, asked in together))
-        for at, drawn in enumerate(_drawn(measured, *key, draws)):
-            if tell is not None:
-                tell((done + at / draws) / len(groups))
-            for claim, asked in together:
-                if at < asked:
-                    values[claim.id].append(_measure(claim, drawn))
-        for name, measures in values.items():
-            defined = [value for value in measures if np.isfinite(value)]
-            if len(defined) >= FEW_DRAWS:
-                found.setdefault(name, []).append(null_of(key[0], MEANINGS[key[0]], defined))
-    for claim, _ in wanted:
-        nulls = found.get(claim.id)
-        closest = None if nulls is None else strictest(nulls, claim.expected.side)
-        measured.drawn[claim.id] = closest
+    nulls = []
+    for kind, drawn in values.items():
+        defined = [value for value in drawn if np.isfinite(value)]
+        if len(defined) >= MIN_DEFINED:
+            nulls.append(null_of(kind, MEANINGS[kind], defined))
+    if not nulls:
+        raise CannotTell("random curves have no comparable value")
+    return tuple(nulls)
 
 
-def _most_draws(n: int) -> int:
-    """Return the most draws of tables of n positions: fewer of longer ones, which take longer."""
-    return max(FEW_DRAWS, USUAL_DRAWS * 1024 // max(n, 1024))
+class CurveDraws:
+    """Random curves beside a model, in which the quantities of several claims are measured.
+
+    The same curves serve all claims, and are drawn in the same order for any of them, so that more
+    draws continue what fewer began.
+    """
+
+    def __init__(self, measured: Measurements) -> None:
+        self.measured = measured
+        self._drawn: dict[tuple[CurveKind, bool, bool], Iterator[Measurements]] = {}
+        self._done: dict[tuple[CurveKind, bool, bool], int] = {}
+
+    def up_to(
+        self,
+        draws: int,
+        claims: Mapping[ModelClaim, dict[CurveKind, list[float]]],
+        decided: Callable[[ModelClaim], bool] = lambda claim: False,
+    ) -> Iterator[float]:
+        """Extend the values of claims, by kind of curve, to so many draws; yields the share done.
+
+        Parameters
+        ----------
+        draws
+            Curves of each kind, those of earlier calls included.
+        claims
+            Claims whose null is :class:`Curves`, and their values of earlier draws.
+        decided
+            Asked before each kind whether a claim needs no more of them.
+        """
+        groups: dict[tuple[CurveKind, bool, bool], dict[ModelClaim, list[float]]] = {}
+        for claim, values in claims.items():
+            null = claim.null
+            assert isinstance(null, Curves)
+            for kind in null.kinds:
+                key = (kind, null.columns, null.by_lag)
+                groups.setdefault(key, {})[claim] = values.setdefault(kind, [])
+        for number, key in enumerate(sorted(groups, key=lambda key: CURVES.index(key[0]))):
+            together = {claim: some for claim, some in groups[key].items() if not decided(claim)}
+            for at in range(min(map(len, together.values()), default=draws), draws):
+                drawn = self._draw(key, at)
+                for claim, numbers in together.items():
+                    if len(numbers) == at:
+                        numbers.append(_measure(claim, drawn))
+                yield (number + (at + 1) / draws) / len(groups)
+
+    def _draw(self, key: tuple[CurveKind, bool, bool], at: int) -> Measurements:
+        """Return the curve of an index that has not been drawn yet."""
+        if self._done.get(key, at + 1) > at:
+            self._drawn[key], self._done[key] = _drawn(self.measured, *key), 0
+        while True:
+            drawn = next(self._drawn[key])
+            self._done[key] += 1
+            if self._done[key] == at + 1:
+                return drawn
 
 
 def _measure(claim: ModelClaim, drawn: Measurements) -> float:
@@ -123,34 +145,27 @@ def _measure(claim: ModelClaim, drawn: Measurements) -> float:
 
 
 def _drawn(
-    measured: Measurements, kind: Kind, columns: bool, cut: bool, draws: int
+    measured: Measurements, kind: CurveKind, columns: bool, by_lag: bool
 ) -> Iterator[Measurements]:
-    """Draw models; measurements of each in the same scope."""
+    """Draw models without end; measurements of each in the same scope."""
     rows, (first, last) = measured.model.W_pos, measured.shown
-    if cut:
+    most = MAX_ROWS if by_lag else ENTRY_ROWS if columns else THIN_ROWS
+    if by_lag:
         beyond = max(0, last - (MAX_ROWS - 1))  # the range keeps its length as far as it can
         rows, first, last = rows[:MAX_ROWS], max(0, first - beyond), last - beyond
     # A curve is as smooth and as large as the rows without those at the ends, which stand out.
     like, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
     if kind == "walk":
         like = like + (rows[0] - like[0])  # but begins where they do
-    for table in drawn_tables(like, kind, draws, columns=few, length=len(rows)):
+    length, like = len(thinned(rows, most)), thinned(like, most)
+    for table in drawn_tables(like, kind, 10**9, columns=few, length=length):
         step = (len(table) - 1) / max(len(rows) - 1, 1)  # below 1 if it is thinned
         ends = (int(first * step), int(last * step))
-        yield Measurements(model_of_table("drawn", table), Scope(ends))
+        drawn = Measurements(model_of_table("drawn", table), Scope(ends))
+        drawn.lag_step = LAG_STEP if len(table) > LAG_STEP * LAGS[-1] else 1
+        yield drawn
 
 
-def worst_turning(claim: ModelClaim, measured: Measurements) -> Null:
+def worst_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
     return rule_null(measured.model.d_model)
-
-
-def random_turns(claim: ModelClaim, measured: Measurements) -> Null:
-    """Draw the turns at which the balanced turning share of random curves is largest."""
-    scores = []
-    for table in drawn_tables(measured.rows, "process", USUAL_DRAWS):
-        centred = about_mean(in_unit(thinned(table, NODES))[0])
-        vectors = np.linalg.eigh(centred.T @ centred)[1]
-        scores.append(centred @ vectors[:, -3:])
-    _, turns = balanced_turning(np.stack(scores), turn_counts(len(scores[0])))
-    return null_of("process", MEANINGS["process"], turns)

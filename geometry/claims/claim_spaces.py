@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_p
 from geometry.claims.measured_model import DEFAULT_RANK, Captured
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import drawn_tables
-from geometry.evidence.null import FEW_DRAWS, USUAL_DRAWS, Null, null_of
+from geometry.evidence.null import Null, null_of
 from geometry.evidence.random_frames import MEANING, random_frame, shared_energy
 from geometry.measures.layernorm import Version, layernorm_errors, token_rows
 from geometry.measures.overlaps import OverlapSums, along_diagonal, sparsity, sparsity_nulls
@@ -29,7 +28,8 @@ MAX_TOKENS, MAX_POSITIONS = 4096, 128
 """Tokens and positions of the draws, evenly spaced, so that one takes milliseconds."""
 READ_BACK = 64
 """Tokens that are added to positions, to be read back."""
-TURNED_ENTRIES = 200
+PERMUTED = "the same directions, one matrix's with its entries in random order"
+TURNED_ENTRIES = 399
 LEADING = 5
 MIN_DIRECTIONS = 3
 """Directions of a matrix below which it has no subspace that claims are about."""
@@ -57,17 +57,17 @@ def error(measured: Measurements, which: Version) -> float:
     return float(np.median(getattr(measured.layernorm, which)))
 
 
-def turned_cosine(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_cosine(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw the largest |cosine| of tokens with positions that are turned at random."""
     tokens = unit_rows(_tokens(measured))
 
     def largest(positions: Array) -> float:
         return float(np.abs(tokens @ unit_rows(positions).T).max())
 
-    return _turned(_evenly(measured.model.W_pos, MAX_POSITIONS), largest)
+    return _turned(_evenly(measured.model.W_pos, MAX_POSITIONS), largest, draws)
 
 
-def turned_error(claim: ModelClaim, measured: Measurements, which: Version) -> Null:
+def turned_error(claim: ModelClaim, measured: Measurements, draws: int, which: Version) -> Null:
     """Draw :func:`error` for positions that are turned at random."""
     model, tokens = measured.model, addable_tokens(measured.model)
 
@@ -82,10 +82,10 @@ def turned_error(claim: ModelClaim, measured: Measurements, which: Version) -> N
         )
         return float(np.median(getattr(found, which)))
 
-    return _turned(_evenly(measured.rows, MAX_POSITIONS), median)
+    return _turned(_evenly(measured.rows, MAX_POSITIONS), median, draws)
 
 
-def _turned(rows: Array, measure: Callable[[Array], float], draws: int = USUAL_DRAWS) -> Null:
+def _turned(rows: Array, measure: Callable[[Array], float], draws: int) -> Null:
     """Draw a quantity of rows that are turned at random."""
     return null_of("turned", TURNED, [measure(one) for one in drawn_tables(rows, "turned", draws)])
 
@@ -111,16 +111,10 @@ def token_read_back(measured: Measurements) -> float:
     return _read_back(_tokens(measured), measured.rows, READ_BACK)
 
 
-def turned_position(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_position(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`position_read_back` for positions that are turned at random."""
     tokens = _tokens(measured)
-    return _turned(measured.rows, lambda rows: _read_back(rows, tokens, MAX_POSITIONS), FEW_DRAWS)
-
-
-def turned_token(claim: ModelClaim, measured: Measurements) -> Null:
-    """Draw :func:`token_read_back` for positions that are turned at random."""
-    tokens = _tokens(measured)
-    return _turned(measured.rows, lambda rows: _read_back(tokens, rows, READ_BACK), FEW_DRAWS)
+    return _turned(measured.rows, lambda rows: _read_back(rows, tokens, MAX_POSITIONS), draws)
 
 
 def _read_back(rows: Array, others: Array, most: int) -> float:
@@ -176,11 +170,42 @@ def corner(measured: Measurements, rows: Name, columns: Name, which: Which) -> f
     return sums.parts[which] / sums.of_corner
 
 
-def random_corner(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
+def random_corner(
+    claim: ModelClaim,
+    measured: Measurements,
+    draws: int,
+    rows: Name,
+    columns: Name,
+    which: Which,
+) -> tuple[Null, Null]:
     """Draw :func:`corner` for directions that have nothing to do with each other."""
     sums = _sums(measured, rows, columns)
     m = sums.contrast.corner
-    return shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner)
+    down, across = (slice(None, m) if end in "TL" else slice(-m, None) for end in which)
+    u, v = _vectors(measured, rows, columns)
+    return (
+        shared_energy(m, m, sums.dimensions).scaled(1, sums.of_corner),
+        _permuted(u[down], v[across], draws).scaled(1, sums.of_corner),
+    )
+
+
+def _vectors(measured: Measurements, rows: Name, columns: Name) -> tuple[Array, Array]:
+    one, other = measured.stream.pair(*_subjects(measured, rows, columns))
+    return one.vectors, other.vectors
+
+
+def _permuted(
+    u: Array, v: Array, draws: int, measure: Callable[[Array], float] | None = None
+) -> Null:
+    """Draw the sum of the squared overlaps of u and v, or another number of these.
+
+    The entries of u are put in random order: its directions stay as concentrated on few entries as
+    they are, which makes large overlaps likelier than among random directions.
+    """
+    rng = np.random.default_rng((0, *u.shape, len(v)))
+    measure = measure or (lambda squares: float(squares.sum()))
+    drawn = [measure(np.square(u[:, rng.permutation(u.shape[1])] @ v.T)) for _ in range(draws)]
+    return null_of("permuted", PERMUTED, drawn)
 
 
 def reach_of_corner(measured: Measurements, rows: Name, columns: Name, bound: float) -> None:
@@ -199,20 +224,16 @@ def top3_overlap(measured: Measurements, rows: Name, columns: Name) -> float:
     return _sums(measured, rows, columns).top3
 
 
-def random_top3(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
+def random_top3(
+    claim: ModelClaim, measured: Measurements, draws: int, rows: Name, columns: Name
+) -> tuple[Null, Null]:
     """Draw :func:`top3_overlap` for unrelated directions."""
     sums = _sums(measured, rows, columns)
-    return shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions)
-
-
-def folded_share(measured: Measurements) -> float:
-    """Overlap of queries with P's top directions with the gain folded in, relative to without."""
-    queries, P = _subjects(measured, "W_Q", "P")
-    plain, folded = (
-        measured.overlap_sums(replace(queries, fold_ln=fold), P).top3 for fold in (False, True)
+    u, v = _vectors(measured, rows, columns)
+    return (
+        shared_energy(min(3, sums.rows), min(3, sums.columns), sums.dimensions),
+        _permuted(u[:3], v[:3], draws),
     )
-    # numpy gives NaN for 0/0, where Python's division would raise.
-    return float(np.divide(folded, plain))
 
 
 def along(
@@ -222,18 +243,26 @@ def along(
     return _sums(measured, rows, columns).parts[which]
 
 
-def random_along(claim: ModelClaim, measured: Measurements, rows: Name, columns: Name) -> Null:
-    """Draw :func:`along` for unrelated directions, in at most 128 dimensions."""
-    sums = _sums(measured, rows, columns)
-    scale = min(1.0, MAX_POSITIONS / sums.dimensions)
-    sizes = (sums.rows, sums.columns, sums.dimensions)
-    p, q, d = (max(1, round(scale * size)) for size in sizes)
-    stripe, rng = along_diagonal(p, q), np.random.default_rng(0)
-    drawn = []
-    for _ in range(USUAL_DRAWS):
-        squares = np.square(random_frame(p, d, rng)[:, :q])
-        drawn.append(float(squares[stripe].sum() / squares.sum()))
-    return null_of("frames", MEANING, drawn)
+def random_along(
+    claim: ModelClaim,
+    measured: Measurements,
+    draws: int,
+    rows: Name,
+    columns: Name,
+    which: Literal["diagonal", "antidiagonal"],
+) -> tuple[Null, Null]:
+    """Draw :func:`along` for unrelated directions: of at most 128 of each."""
+    u, v = (_evenly(some, MAX_POSITIONS) for some in _vectors(measured, rows, columns))
+    stripe, d = along_diagonal(len(u), len(v)), u.shape[1]
+    if which == "antidiagonal":
+        stripe = stripe[:, ::-1]
+
+    def share(squares: Array) -> float:
+        return float(squares[stripe].sum() / squares.sum())
+
+    rng = np.random.default_rng(0)
+    frames = [share(np.square(random_frame(len(u), d, rng) @ v.T)) for _ in range(draws)]
+    return null_of("frames", MEANING, frames), _permuted(u, v, draws, share)
 
 
 # ---- E's directions in P's leading ones ---
@@ -257,11 +286,18 @@ def captured(measured: Measurements, first: float, last: float) -> float:
     return float(_part(found.values, first, last).mean() / found.chance)
 
 
-def random_capture(claim: ModelClaim, measured: Measurements, first: float, last: float) -> Null:
+def random_capture(
+    claim: ModelClaim, measured: Measurements, draws: int, first: float, last: float
+) -> tuple[Null, Null]:
     """Draw :func:`captured` for unrelated directions."""
     captured = _captured(measured)
-    d, q, p = captured.dimensions, captured.rank, len(_part(captured.values, first, last))
-    return shared_energy(p, q, d).scaled(d, p * q)
+    P, E = _vectors(measured, "P", "E")
+    some = _part(E, first, last)
+    d, q, p = captured.dimensions, captured.rank, len(some)
+    return (
+        shared_energy(p, q, d).scaled(d, p * q),
+        _permuted(P[:q], some, draws).scaled(d, p * q),
+    )
 
 
 def reach_of_capture(measured: Measurements, bound: float) -> None:
@@ -282,6 +318,16 @@ def first_without_mean(measured: Measurements) -> float:
     return float(np.square(centred.vectors[:rank] @ E.vectors[0]).sum() / as_it_is[0])
 
 
+def without_another(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
+    """Draw the same for P without a random direction of its leading ones, in place of its mean."""
+    P, E = _vectors(measured, "P", "E")
+    leading = P[: _captured(measured).rank] @ E[0]
+    rng = np.random.default_rng(0)
+    others = unit_rows(rng.standard_normal((max(draws, TURNED_ENTRIES), len(leading))))
+    left = 1.0 - np.square(others @ leading) / (leading @ leading)
+    return null_of("directions", "P without a random one of its leading directions", left)
+
+
 # ---- entries ---
 
 
@@ -298,7 +344,7 @@ def _leading(measured: Measurements, count: int = LEADING) -> Array:
     return found.vectors[:count]
 
 
-def turned_heaviest(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_heaviest(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`heaviest` for directions that are turned at random."""
     d = measured.model.d_model
     return sparsity_nulls(min(3, d), d, TURNED_ENTRIES).mean_mass_top40
@@ -309,7 +355,7 @@ def entries_used(measured: Measurements) -> float:
     return _entries_for(_leading(measured))
 
 
-def turned_entries(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_entries(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`entries_used` for directions that are turned at random."""
     return _random_entries(measured, _entries_for)
 
@@ -335,7 +381,7 @@ def tokens_there(measured: Measurements) -> float:
     return float(energy[list(columns)].mean() / energy.mean())
 
 
-def other_entries(claim: ModelClaim, measured: Measurements) -> Null:
+def other_entries(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`tokens_there` for as many entries at random."""
     energy, k = _energy(measured), len(measured.sparsity.above_0_1_union)
     rng = np.random.default_rng(0)
@@ -351,7 +397,7 @@ def shared_entries(measured: Measurements) -> float:
     return _shared(np.square(_leading(measured)).sum(axis=0), _energy(measured))
 
 
-def turned_shared(claim: ModelClaim, measured: Measurements) -> Null:
+def turned_shared(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`shared_entries` for directions that are turned at random."""
     energy = _energy(measured)
     return _random_entries(measured, lambda frame: _shared(np.square(frame).sum(axis=0), energy))

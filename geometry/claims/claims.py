@@ -21,13 +21,11 @@ from geometry.claims.claim import (
     Verdict,
     at_least,
     at_most,
-    check,
-    known_verdict,
     more_than,
 )
-from geometry.claims.claim_nulls import curves, draw_curves, random_turns, worst_turning
+from geometry.claims.claim_nulls import PROCESSES, curves, worst_turning
+from geometry.claims.ledger import check, check_in_steps
 from geometry.claims.measurements import Measurements
-from geometry.evidence.null import FEW_DRAWS
 from geometry.history.last_position import STAYS
 from geometry.models.residual_stream import Name
 
@@ -49,11 +47,14 @@ def check_claims(
         The model's measurements. Claims about weights are of the first layer as it is, whatever
         their scope.
     tell
-        Called with the share of the random curves that have been drawn; may raise to stop.
+        Called with the share that is done; may raise to stop.
     """
-    if not measured.model.no_claims:
-        draw_curves(CLAIMS, measured, tell)
-    return tuple(check(claim, measured) for claim in CLAIMS)
+    verdicts: tuple[Verdict, ...] = ()
+    for checking in check_in_steps(CLAIMS, measured):
+        verdicts = checking.verdicts
+        if tell is not None:
+            tell(checking.share)
+    return verdicts
 
 
 _helix = partial(ModelClaim, article=HELIX)
@@ -86,7 +87,7 @@ def _corner_claim(
         reason=reason,
         quantity=quantity,
         measure=partial(spaces.corner, rows=rows, columns=columns, which=which),
-        null=partial(spaces.random_corner, rows=rows, columns=columns),
+        null=partial(spaces.random_corner, rows=rows, columns=columns, which=which),
         requires=reach if expected.side == "above" else None,
         **words,
     )
@@ -95,34 +96,28 @@ def _corner_claim(
 CLAIMS: tuple[ModelClaim, ...] = (
     # ---- the helix ---
     _helix(
-        id="rows.unique",
-        statement="“We should expect that each row … is unique.”",
-        quantity="positions whose row is that of an earlier one",
-        expected=at_most(0),
-        reason="follows from the wording",
-        measure=measures.doubles,
-        null=curves("process"),
-    ),
-    _helix(
         id="pca.three",
+        fact="the curve turns",
         statement="“A three-dimensional subspace is enough to explain 90 % of the variance.”",
         quantity="variance share of three components, positions 1 to the last",
         expected=at_least(0.89),
         reason="90 %, rounded",
         measure=lambda m: measures.top3(m, 1, -1),
-        null=curves("process", "walk"),
+        null=curves(kinds=PROCESSES),
     ),
     _helix(
         id="pca.not_a_line",
+        fact="the curve turns",
         statement="Training “does something weirder than” a line.",
         quantity="share of the residual of the best line that two components explain",
         expected=at_least(0.5),
         reason="more than half: the residual is not noise",
         measure=measures.beside_a_line,
-        null=curves("process", "walk"),
+        null=curves(kinds=PROCESSES),
     ),
     _helix(
         id="shape.helix",
+        fact="the curve turns",
         statement="“We get a helix.”",
         quantity="balanced turning share of a climbing curve, over the bound of the rule",
         expected=at_least(1),
@@ -134,35 +129,28 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=worst_turning,
     ),
     _helix(
-        id="shape.turns",
-        statement="The helix has “loops”.",
-        quantity="turns from the first to the last position",
-        expected=at_least(1),
-        reason="at least one loop",
-        measure=measures.turns,
-        null=random_turns,
-        requires=measures.needs_helix,
-    ),
-    _helix(
         id="outlier.first",
+        fact="the rows at the ends",
         statement="Position 0 is “always an outlier”.",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=0),
-        null=curves("process", "walk"),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="outlier.last",
+        fact="the rows at the ends",
         statement="“The very last position … is an outlier as well.”",
         quantity="deviation of its norm, over the bound of the rule",
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=-1),
-        null=curves("process", "walk"),
+        null=curves(by_lag=True),
     ),
     _ours(
         id="position.last_decays",
+        fact="the rows at the ends",
         statement=(
             "The last position's row never learns: it keeps its initial value and only decays."
         ),
@@ -170,9 +158,11 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(STAYS),
         reason="a twentieth",
         measure=measures.last_departure,
+        null=measures.other_departures,
     ),
     _helix(
         id="pca.fraying",
+        fact="the first hundred",
         statement=(
             "“Fraying”: the earliest positions “are relying on a different subspace than all the "
             "others”."
@@ -181,19 +171,21 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="at least half more, visible in a plot",
         measure=measures.fraying,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="pca.truncated",
+        fact="the first hundred",
         statement="Without the first 100 positions three dimensions explain “substantially” more.",
         quantity="gain in variance share",
         expected=at_least(0.02),
         reason="a fifth of the 10 % of the variance that is missing",
         measure=measures.truncation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="pca.first_hundred",
+        fact="the first hundred",
         statement=(
             "The best three dimensions of the first 100 positions are not those of the others."
         ),
@@ -201,28 +193,31 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.9),
         reason="“a different subspace”: at least a tenth of it",
         measure=measures.shared_subspace,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="steps.early",
+        fact="the first hundred",
         statement="The first few positions are set apart “by spacing them out”.",
         quantity="mean step of positions 1–20, over that from 100 on",
         expected=at_least(2),
         reason="twice as far",
         measure=measures.steps,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _helix(
         id="entries.waves",
+        fact="waves",
         statement="“Many of the entries … taken in isolation” look “kind of” like a sine wave.",
         quantity="share of the variance explained by one sinusoid for each entry",
         expected=at_least(0.6),
         reason="more than half, clearly",
         measure=measures.sinusoidal_share,
-        null=curves("process", columns=True),
+        null=curves(columns=True),
     ),
     _helix(
         id="entries.explained",
+        fact="the curve turns",
         statement=(
             "“Both of these observations are explained by the helical structure”: the sine waves."
         ),
@@ -230,11 +225,12 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="as much as the sinusoid itself",
         measure=measures.entries_explained,
-        null=curves("process", columns=True),
+        null=curves(columns=True, kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     _helix(
         id="similarity.periodic",
+        fact="the curve turns",
         statement="“A periodic pattern to the cosine similarity.”",
         quantity=(
             "largest rise of the mean cosine by lag after a fall, to three quarters of the range"
@@ -242,10 +238,11 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.2),
         reason="it has to rise again, by a tenth of all possible cosines",
         measure=measures.rise,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(),
     ),
     _helix(
         id="similarity.explained",
+        fact="the curve turns",
         statement=(
             "“Both of these observations are explained by the helical structure”: the period."
         ),
@@ -253,30 +250,33 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.95),
         reason="nearly the same curve",
         measure=measures.similarity_explained,
-        null=curves("process", by_lag=True),
+        null=curves(kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     # ---- norms ---
     _norms(
         id="norms.stable",
+        fact="steady norms",
         statement="“Only a moderate variation in the magnitude … past the initial 100 tokens.”",
         quantity="standard deviation over mean",
         expected=at_most(0.1),
         reason="a tenth",
         measure=measures.later_variation,
-        null=curves("process", by_lag=True),
+        null=curves(),
     ),
     _norms(
         id="norms.early",
+        fact="the first hundred",
         statement="Before that they vary more.",
         quantity="coefficient of variation of the earlier norms, over that of the later",
         expected=at_least(1.5),
         reason="at least half more",
         measure=measures.early_variation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _norms(
         id="layernorm.orthogonal",
+        fact="tokens and positions at right angles",
         statement=(
             "“Token embeddings are almost orthogonal to positional embeddings (maximum cosine sim "
             "of 0.15 …).”"
@@ -289,6 +289,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _norms(
         id="layernorm.sum_of_squares",
+        fact="tokens and positions at right angles",
         statement="“Approximating them as exactly orthogonal.”",
         quantity="median relative error of LayerNorm's denominator",
         expected=at_most(0.05),
@@ -296,40 +297,10 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=partial(spaces.error, which="orthogonal"),
         null=partial(spaces.turned_error, which="orthogonal"),
     ),
-    _norms(
-        id="layernorm.constant",
-        statement="“Where we approximate with a constant, removing the dependence.”",
-        quantity="median relative error of LayerNorm's denominator",
-        expected=at_most(0.05),
-        reason=_WITHIN,
-        measure=partial(spaces.error, which="constant_norm"),
-        null=partial(spaces.turned_error, which="constant_norm"),
-    ),
     # ---- subspaces ---
     _subspaces(
-        id="spectrum.P",
-        statement=(
-            "P “has fairly low rank: it's very well captured by its top, say, 30 singular "
-            "directions”."
-        ),
-        quantity="energy of P's first 30 directions",
-        expected=at_least(0.98),
-        reason="“very well”: all but a fiftieth",
-        measure=lambda m: measures.energy(m.spectrum("P")),
-        null=curves("process", "walk"),
-        requires=lambda m: measures.more_than_top(m.spectrum("P")),
-    ),
-    _subspaces(
-        id="spectrum.E",
-        statement="“The embeddings, by contrast, have fairly high rank.”",
-        quantity="energy of E's first 30 directions",
-        expected=at_most(0.5),
-        reason="less than half",
-        measure=lambda m: measures.energy(m.spectrum("E")),
-        requires=lambda m: measures.more_than_top(m.spectrum("E")),
-    ),
-    _subspaces(
         id="capture.weak",
+        fact="tokens and positions at right angles",
         statement="P's top directions “align well with the bottom directions” of E.",
         quantity="capture of E's last 5 %, over chance",
         expected=at_least(3),
@@ -340,6 +311,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="capture.strong",
+        fact="tokens and positions at right angles",
         statement="“Roughly orthogonal”: most of E's directions have little of P.",
         quantity="capture of E's directions from 2 % to 65 %, over chance",
         expected=at_most(1),
@@ -349,6 +321,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="capture.first",
+        fact="tokens and positions at right angles",
         statement="“A small mass at the low indices. This is strange to me.”",
         quantity="capture of E's first direction, over chance",
         expected=at_least(1.5),
@@ -359,6 +332,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _ours(
         id="capture.first_is_mean",
+        fact="tokens and positions at right angles",
         statement=(
             "“Feel free to send me hypotheses!” It is P's mean row: about its mean P has little of "
             "E's first direction."
@@ -367,9 +341,11 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="at most half",
         measure=spaces.first_without_mean,
+        null=spaces.without_another,
     ),
     _corner_claim(
         id="overlap.P_E.strong_weak",
+        fact="tokens and positions at right angles",
         statement=(
             "“The top positional encoding subspace is aligned to the bottom token embedding "
             "subspace” (the article's upper right corner)."
@@ -381,6 +357,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.P_E.weak_strong",
+        fact="tokens and positions at right angles",
         statement=(
             "“… and vice versa” (the article says “bottom-right”; what it describes is the bottom "
             "left corner)."
@@ -392,6 +369,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.P_E.strong",
+        fact="tokens and positions at right angles",
         statement="P's top directions avoid E's top directions.",
         quantity="top-left corner of P × E, over chance",
         expected=at_most(1),
@@ -401,6 +379,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     *(
         _subspaces(
             id=f"overlap.{name}_P",
+            fact="weights and positions",
             statement=f"The {word} matrix is “well-aligned to the very top subspace of P”.",
             quantity="overlap of the first three directions, 0 to 3",
             expected=at_least(1),
@@ -412,25 +391,16 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_V_P",
+        fact="weights and positions",
         statement=(
             "The value weights are “far more aligned to the top subspaces of both P and E”: P."
         ),
         corner=("W_V", "P", "TL"),
     ),
-    _ours(
-        id="overlap.W_Q_P.folded",
-        statement=(
-            "With LayerNorm's gain folded into the weights, queries read less of P's top "
-            "directions."
-        ),
-        quantity="overlap of the first three directions, folded over raw",
-        expected=at_most(0.5),
-        reason="at most half",
-        measure=spaces.folded_share,
-    ),
     *(
         _corner_claim(
             id=f"overlap.{name}_E",
+            fact="weights and tokens",
             statement=f"The {word} matrix is “well-aligned to the top subspaces of E”.",
             corner=(name, "E", "TL"),
         )
@@ -438,11 +408,13 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_O_P",
+        fact="weights and positions",
         statement="The proj matrix is “well-aligned with P”.",
         corner=("W_O", "P", "TL"),
     ),
     _corner_claim(
         id="overlap.W_O_E.aligned",
+        fact="weights and tokens",
         statement=(
             "The proj weights are “far more aligned to the top subspaces of both P and E”: E."
         ),
@@ -450,6 +422,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_O_E",
+        fact="weights and tokens",
         statement=(
             "The proj matrix is “apparently anti-aligned to” E (the article says “to P!”, of which "
             "it has just said the opposite)."
@@ -460,11 +433,13 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _corner_claim(
         id="overlap.W_in_E",
+        fact="weights and tokens",
         statement="The MLP is “strongly attuned to the top token embedding directions”.",
         corner=("W_in", "E", "TL"),
     ),
     _corner_claim(
         id="overlap.W_in_P",
+        fact="weights and positions",
         statement="… and “strongly insensitive to the positional encoding directions”.",
         expected=at_most(1),
         reason="less than by chance",
@@ -472,24 +447,27 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="overlap.W_in_E.diagonal",
+        fact="weights and tokens",
         statement="Its overlaps with E have “most of its mass along the diagonal”.",
         quantity="share of squared overlaps within a tenth of the diagonal",
         expected=at_least(0.5),
         reason=_HALF,
         measure=partial(spaces.along, rows="W_in", columns="E", which="diagonal"),
-        null=partial(spaces.random_along, rows="W_in", columns="E"),
+        null=partial(spaces.random_along, rows="W_in", columns="E", which="diagonal"),
     ),
     _subspaces(
         id="overlap.W_in_P.antidiagonal",
+        fact="weights and positions",
         statement="Its overlaps with P have “most of its mass along the antidiagonal”.",
         quantity="share of squared overlaps within a tenth of the antidiagonal",
         expected=at_least(0.5),
         reason=_HALF,
         measure=partial(spaces.along, rows="W_in", columns="P", which="antidiagonal"),
-        null=partial(spaces.random_along, rows="W_in", columns="P"),
+        null=partial(spaces.random_along, rows="W_in", columns="P", which="antidiagonal"),
     ),
     _subspaces(
         id="directions.sparse",
+        fact="few entries",
         statement="P's top vectors are “sparse, concentrating strongly on maybe 40 indices”.",
         quantity="mass of the 40 largest entries, mean of the first three directions",
         expected=at_least(0.9),
@@ -499,6 +477,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.few_entries",
+        fact="few entries",
         statement="Positions use few indices of the embedding.",
         quantity="share of the entries that carry 90 % of the mass of the first five directions",
         expected=at_most(0.15),
@@ -508,6 +487,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.disjoint",
+        fact="tokens and positions at right angles",
         statement="“They actually make use of (roughly) disjoint sets of embedding indices!”",
         quantity="E's energy in the entries above 0.1, over the average entry",
         expected=at_most(0.5),
@@ -517,6 +497,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.appended",
+        fact="tokens and positions at right angles",
         statement="“This is just a permutation away from the positional encodings being appended.”",
         quantity="mass that P's first five directions and E have in the same entries, 0 to 1",
         expected=at_most(0.25),
@@ -526,15 +507,17 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _subspaces(
         id="directions.context_waves",
+        fact="waves",
         statement="“The top singular vectors in the context space are basically sinusoids …”",
         quantity="mean R² of a sinusoid for the first five, positions 1 to the last but one",
         expected=at_least(0.5),
         reason="“basically”: more than half",
         measure=measures.context_waves,
-        null=curves("process", "walk", draws=FEW_DRAWS),
+        null=curves(),
     ),
     _subspaces(
         id="directions.frequencies",
+        fact="waves",
         statement="“… of different frequencies.”",
         quantity=(
             "number of different frequencies among the first five, at least a quarter of a cycle "
@@ -543,10 +526,11 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(4),
         reason="four of five, as one may appear as sine and cosine",
         measure=measures.different_frequencies,
-        null=curves("process", "walk", draws=FEW_DRAWS),
+        null=curves(),
     ),
     _subspaces(
         id="decoding.position",
+        fact="tokens and positions at right angles",
         statement=(
             "“Easily resolve … the token embedding and its position”: the position, from their sum."
         ),
@@ -556,38 +540,30 @@ CLAIMS: tuple[ModelClaim, ...] = (
         measure=spaces.position_read_back,
         null=spaces.turned_position,
     ),
-    _subspaces(
-        id="decoding.token",
-        statement=(
-            "“Easily resolve both the token embedding and its position”: the token, from their sum."
-        ),
-        quantity="share of sums nearest to that token's row, of 4,096",
-        expected=at_least(0.95),
-        reason="“easily”: 19 of 20",
-        measure=spaces.token_read_back,
-        null=spaces.turned_token,
-    ),
     # ---- why ---
     _why(
         id="lookback.everywhere",
+        fact="looking back is a motion",
         statement="“Look back N tokens” is “a position-independent rotation (and translation?)”.",
         quantity="R² for N = 50, fitted on the first half, scored on the second",
         expected=at_least(0.8),
         reason="“position-independent”: what is fitted on one half holds in the other",
         measure=lookback.everywhere,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.far",
+        fact="looking back is a motion",
         statement="… and so for larger N.",
         quantity="the lower R² of N = 100 and N = 200, fitted and scored likewise",
         expected=at_least(0.8),
         reason="as for N = 50",
         measure=lookback.far,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.rotation",
+        fact="the curve turns",
         statement=(
             "“Acting on it through … rotations”: a shift alone does not do it, as it would on a "
             "line."
@@ -596,28 +572,31 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="half of it",
         measure=lookback.beyond_a_shift,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.shift",
+        fact="looking back is a motion",
         statement="“(and translation?)”: the rotation alone does not do it either.",
         quantity="R² of rotation and shift minus that of the rotation alone, N = 50, by halves",
         expected=more_than(0),
         reason="better on positions not used in the fit",
         measure=lookback.beyond_a_rotation,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.angle",
+        fact="the curve turns",
         statement="Each token back turns by the same angle.",
         quantity="R² of a straight line through the angles by lag, up to where rotations fit",
         expected=at_least(0.99),
         reason="visibly straight",
         measure=lookback.steady_turning,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="lookback.heads",
+        fact="looking back is a motion",
         statement="“… of the positional subspace of query/key vectors.”",
         quantity="lower R² of queries and keys for N = 10, median over the first layer's heads",
         expected=at_least(0.9),
@@ -626,18 +605,8 @@ CLAIMS: tuple[ModelClaim, ...] = (
         null=lookback.curves_in_heads,
     ),
     _why(
-        id="lookback.lags",
-        statement="“Perhaps even for different Ns across different heads.”",
-        quantity=(
-            "number of different lags that a head attends to twice as much as to itself and to the "
-            "farthest"
-        ),
-        expected=at_least(2),
-        reason="two are different",
-        measure=lookback.different_lags,
-    ),
-    _why(
         id="heads.position_independent",
+        fact="attention by distance",
         statement="“Position-independent”: scores depend on the lag.",
         quantity="share of the variance of a head's scores explained by the lag, median of layer 0",
         expected=at_least(0.5),
@@ -647,24 +616,27 @@ CLAIMS: tuple[ModelClaim, ...] = (
     ),
     _why(
         id="read.norm",
+        fact="a row has its position",
         statement="“The helix puts a bit of positional information in the variable magnitude …”",
         quantity="median error of the position with the nearest norm, over chance",
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_norm,
-        null=curves("process", "walk", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="read.direction",
+        fact="a row has its position",
         statement="“… and a bit in the variable rotation.”",
         quantity="median error of the position in the nearest direction, over chance",
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_direction,
-        null=curves("process", by_lag=True),
+        null=curves(by_lag=True),
     ),
     _why(
         id="curve.curled",
+        fact="the curve turns",
         statement=(
             "“You are forced to ‘curl’ the line up”: “high length while staying close to the "
             "origin”."
@@ -673,22 +645,12 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="half again as long as a straight line of its extent",
         measure=measures.curled,
-        null=curves("process", "walk"),
+        null=curves(),
         requires=measures.needs_curve,
-    ),
-    _why(
-        id="layernorm.ruins_line",
-        statement="“Layernorms may directly ruin the linear case by projecting it away.”",
-        quantity=(
-            "shortest step after LayerNorm of a line of the curve's length, over its mean step"
-        ),
-        expected=at_most(0.25),
-        reason="a quarter of the mean step",
-        measure=lookback.line_after_layernorm,
-        null=curves("process", "walk"),
     ),
     _ours(
         id="kernels.local",
+        fact="attention by distance",
         statement="Some heads find the last few tokens by position alone.",
         quantity=(
             "number of heads of the first layer whose last 32 queries have over 90 % of their "
@@ -698,17 +660,6 @@ CLAIMS: tuple[ModelClaim, ...] = (
         reason="at least one",
         measure=lookback.local_heads,
         null=lookback.turned_kernels,
-    ),
-    _ours(
-        id="kernels.averaged",
-        statement=(
-            "Finding the previous token requires neighbours to differ: with positions averaged in "
-            "blocks of 10, no head finds it as well."
-        ),
-        quantity="best previous-token score of the first layer, averaged over unaveraged",
-        expected=at_most(0.8),
-        reason="lower by at least a fifth",
-        measure=lookback.blunted,
     ),
 )
 """In the order of the articles."""
@@ -723,6 +674,4 @@ __all__ = [
     "Verdict",
     "check",
     "check_claims",
-    "draw_curves",
-    "known_verdict",
 ]

@@ -3,10 +3,14 @@
 The evidence is the interval over resampled texts, in place of random tables. All changes run in the
 same windows of text, and are compared window by window. Every number is a share of what positions
 are worth: of the loss without any, which the change "top 0" costs.
+
+Whatever moves rows costs something, so each change is weighed against its controls, displacements
+of the same size (:mod:`geometry.inside.controls`); the least favourable of them decides.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,15 +26,14 @@ from geometry.claims.claim import (
     without_number,
 )
 from geometry.claims.claims import OURS
-from geometry.evidence.null import Outcome
-from geometry.inside.intervene import Effects, interval_of, resampled_means
+from geometry.evidence.null import RARE, Null, Outcome, null_of
+from geometry.inside.effects import Effect, Effects
+from geometry.inside.resampling import FEWEST_FILES
 from geometry.pca.components import Array
 
 NEEDS = "needs forward passes: measure it in the panel Effects"
 WITHOUT = "top 0"
 """The change that leaves no positions: what it costs is what they are worth."""
-FEWEST = 16
-"""Windows of text below which intervals over resampled texts are clearly too narrow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,14 +44,16 @@ class EffectClaim(Claim):
     ----------
     change
         Name of the change, see :func:`geometry.inside.interventions.find_change`.
-    control
-        The change whose cost is subtracted, which does the same but for what the claim is about;
-        "" for none.
+    beyond
+        Whether the number is what the change costs beyond its controls, in that of them which costs
+        most. Else the number is the cost itself, which is to be small, and the controls are what it
+        is compared with: a claim holds "as any smooth curve" if one of them costs no more.
     """
 
     article: str = OURS
+    fact: str = "what positions do"
     change: str
-    control: str = ""
+    beyond: bool = False
 
 
 def check_effects(effects: Effects | None) -> tuple[Verdict, ...]:
@@ -72,41 +77,94 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
     try:
         if effects is None:
             raise CannotTell(NEEDS)
-        value, interval = _share(claim, effects)
+        shares = _Shares(effects)
+        cost, controls = shares.of(claim)
     except HelixscopeError as error:
         return without_number(claim, error)
+    if claim.beyond:
+        control = max((one for _, one in controls), key=lambda one: one.value)
+        value, drawn, null = cost.value - control.value, cost.drawn - control.drawn, None
+    else:
+        value, drawn = cost.value, cost.drawn
+        null = _weighed(cost, controls)
+    interval = shares.texts.interval(drawn)
+    if why := shares.too_few:
+        return Verdict(claim, value, "cannot tell", null, why, interval)
     ends = {claim.expected.holds(end) for end in interval}
     if len(ends) > 1:
-        why = "the interval over texts includes the bound: measure more windows of text"
-        return Verdict(claim, value, "cannot tell", None, why, interval)
+        why = "the interval over texts includes the bound: measure more texts"
+        return Verdict(claim, value, "cannot tell", null, why, interval)
     outcome: Outcome = "holds" if ends.pop() else "does not hold"
-    return Verdict(claim, value, outcome, interval=interval)
+    if outcome == "holds" and null is not None and null.p_value(value, "below") > RARE / 2:
+        outcome = "as any smooth curve"
+    return Verdict(claim, value, outcome, null, interval=interval)
 
 
-def _share(claim: EffectClaim, effects: Effects) -> tuple[float, tuple[float, float]]:
-    """Return what a change costs beyond its control, over what positions are worth."""
-    if effects.baseline is None:
-        raise NotApplicable("an encoder has no loss of predicting the next token")
-    cost, worth = _by_window(effects, claim.change), _by_window(effects, WITHOUT)
-    if claim.control:
-        cost = cost - _by_window(effects, claim.control)
-    if len(worth) < FEWEST:
-        raise CannotTell(f"{len(worth)} windows of text are too few: measure at least {FEWEST}")
-    worths = resampled_means(worth)
-    if interval_of(worths)[0] <= 0:
-        raise CannotTell("without positions this network loses nothing that texts can show")
-    shares = resampled_means(cost) / worths  # the same texts in both
-    return float(cost.mean() / worth.mean()), interval_of(shares)
+@dataclass(frozen=True, eq=False, slots=True)
+class _Share:
+    """A cost over what positions are worth; and that of resampled texts, (draws,)."""
+
+    value: float
+    drawn: Array
 
 
-def _by_window(effects: Effects, change: str) -> Array:
-    """Return what a change costs in each window of text, (windows,)."""
+def _weighed(cost: _Share, controls: Sequence[tuple[str, _Share]]) -> Null | None:
+    """Return what the least favourable control costs in resampled texts, beside the same cost."""
+    if not controls:
+        return None
+    name, control = min(controls, key=lambda one: one[1].value)
+    return null_of(
+        "displaced",
+        f"a displacement of the same size ({name})",
+        cost.value + control.drawn - cost.drawn,
+    )
+
+
+class _Shares:
+    """Costs as shares of what positions are worth."""
+
+    def __init__(self, effects: Effects) -> None:
+        if effects.baseline is None:
+            raise NotApplicable("an encoder has no loss of predicting the next token")
+        self._effects, self.texts = effects, effects.resampling
+        self._worth = np.array(_measured(effects, WITHOUT).by_window)
+        self._worths = self.texts.means(self._worth)
+        if self.texts.interval(self._worths)[0] <= 0:
+            raise CannotTell("without positions this network loses nothing that texts can show")
+
+    @property
+    def too_few(self) -> str:
+        """Why intervals support no claim; "" if they do."""
+        if not self._effects.files:
+            return "it is unknown which windows are of one text: measure again"
+        if self.texts.by_file:
+            return ""
+        n = self.texts.n_files
+        return f"{n} file{'s' * (n != 1)} of texts are too few: measure at least {FEWEST_FILES}"
+
+    def of(self, claim: EffectClaim) -> tuple[_Share, list[tuple[str, _Share]]]:
+        """Return what a claim's change costs, and what its controls do."""
+        effect = _measured(self._effects, claim.change)
+        controls = [(one.name, self._share(one.by_window)) for one in effect.controls]
+        if claim.beyond and not controls:
+            raise CannotTell("no displacement of the same size is measured: measure again")
+        return self._share(effect.by_window), controls
+
+    def _share(self, by_window: Sequence[float]) -> _Share:
+        costs = np.array(by_window)
+        # The same texts in both.
+        drawn = self.texts.means(costs) / self._worths
+        return _Share(float(costs.mean() / self._worth.mean()), drawn)
+
+
+def _measured(effects: Effects, change: str) -> Effect:
+    """Return the effect of a change, measured in all windows."""
     found = effects.of(change)
     if found is not None and found.why:
         raise NotApplicable(found.why.rstrip("."))
     if found is None or not found.by_window:
         raise CannotTell(f"the change “{change}” is not measured")
-    return np.array(found.by_window)
+    return found
 
 
 _OVER = "over that without positions"
@@ -115,7 +173,10 @@ _LITTLE = "little: a tenth of what positions are worth"
 EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     EffectClaim(
         id="effects.three",
-        statement="Three components are enough: the network loses little without the others.",
+        statement=(
+            "Three components are enough: the network loses little without the others, and less "
+            "than by a displacement of the same size in random directions."
+        ),
         quantity=f"loss by keeping only these, {_OVER}",
         expected=at_most(0.1),
         reason="little: a tenth, as much as may be missing of the variance",
@@ -124,8 +185,9 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     EffectClaim(
         id="effects.helix",
         statement=(
-            "The helix is enough: the network loses little with the fitted helix, and nothing "
-            "else, in place of its positions."
+            "The helix is enough: the network loses little with the fitted helix in place of its "
+            "positions, and less than by other displacements of the same size, or with a "
+            "polynomial or cosines that are as close."
         ),
         quantity=f"loss by the fitted helix, {_OVER}",
         expected=at_most(0.1),
@@ -135,14 +197,14 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
     EffectClaim(
         id="effects.norms",
         statement=(
-            "Stable norms matter: norms that vary at random cost more than norms that are all "
-            "equal."
+            "Stable norms matter: norms that vary at random cost more than displacements of the "
+            "same size that keep all norms."
         ),
-        quantity=f"loss by norms that vary by a third, minus that by equal norms, {_OVER}",
+        quantity=f"loss by norms that vary by a third, minus that with norms kept, {_OVER}",
         expected=at_least(0.1),
         reason=f"more than {_LITTLE}",
         change="scrambled norms",
-        control="equal norms",
+        beyond=True,
     ),
     EffectClaim(
         id="effects.orthogonal",
@@ -150,20 +212,17 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
             "Orthogonality to tokens matters: positions turned onto the tokens' leading directions "
             "cost more than turned at random."
         ),
-        quantity=f"loss by the turn onto E, minus that by a random turn, {_OVER}",
+        quantity=f"loss by the turn onto E, minus that by random turns, {_OVER}",
         expected=at_least(0.1),
-        reason=(
-            "a tenth: more than twice the standard deviation between random turns, of the bundled "
-            "model, of which one is measured"
-        ),
+        reason=f"more than {_LITTLE}",
         change="into E",
-        control="random turn",
+        beyond=True,
     ),
     EffectClaim(
         id="effects.first",
         statement=(
             "Position 0 does not matter as such: the network loses next to nothing with the row of "
-            "position 1 in its place."
+            "position 1 in its place, and less than by another displacement of that row."
         ),
         quantity=f"loss by that, {_OVER}",
         expected=at_most(0.05),
@@ -173,9 +232,5 @@ EFFECT_CLAIMS: tuple[EffectClaim, ...] = (
 )
 """All claims about what positions do."""
 
-NEEDED = tuple(
-    dict.fromkeys(
-        (WITHOUT, *(name for one in EFFECT_CLAIMS for name in (one.change, one.control) if name))
-    )
-)
-"""The changes that they need, by name."""
+NEEDED = tuple(dict.fromkeys((WITHOUT, *(claim.change for claim in EFFECT_CLAIMS))))
+"""The changes that they need, by name; controls are measured with them."""

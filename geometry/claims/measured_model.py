@@ -53,7 +53,8 @@ class Scope:
     Attributes
     ----------
     positions
-        First and last position, both inclusive, of the range; 1 to the last if None.
+        First and last position, both inclusive, of the range; those of
+        :attr:`PositionalModel.usual_positions` if None.
     layer
         Layer of the weights.
     rank

@@ -8,6 +8,7 @@ from typing import Self, TypeVar, overload
 import numpy as np
 
 from geometry.checkpoints.memo import cached_property
+from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
 from geometry.evidence.turning_nulls import turning_nulls
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
@@ -20,7 +21,7 @@ from geometry.measures.lookback import (
     longest_lag,
     look_back,
 )
-from geometry.measures.shape import Shapes, fit_shapes
+from geometry.measures.shape import Shapes, fit_shapes, shape_intervals
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.measures.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
 from geometry.models.addable_tokens import addable_tokens
@@ -31,6 +32,8 @@ from geometry.pca.pca import fit_pca, off_subspace_residual
 N_COMPONENTS = 10
 LAGS = (1, 5, 10, 20, 50, 100, 200)
 """Reported lags; angles use every lag up to the last of these."""
+FAR_LAGS = (50, 100, 200)
+"""Lags that claims are about: over these a curve of one or two turns rotates visibly."""
 
 T = TypeVar("T")
 
@@ -73,6 +76,8 @@ class MeasuredRange:
 
     nulls = True
     """Whether the null distributions are drawn."""
+    lag_step = 1
+    """Distance of the lags of :attr:`look_back`: more for a random curve, to be faster."""
 
     def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
         self.model, self.range_was_read = model, False
@@ -153,25 +158,54 @@ class MeasuredRange:
         return fit_shapes(self.pca.project(self.rows)[:, :3], self.evidence)
 
     @of_range
+    def intervals(self) -> Intervals | None:
+        """Intervals of the curve that describes the rows; None for fewer than 32 of them."""
+        return None if self.shapes is None else shape_intervals(self.rows, self.shapes)
+
+    @of_range
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
         """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
 
         None for a range of fewer than 9 positions or 3 components, or one that does not vary.
         """
-        longest = min(longest_lag(len(self.rows), 3), LAGS[-1])
-        if longest < 1 or len(self.pca.components) < 3 or not self.pca.rank:
+        if self._even_odd is None:
             return None
-        coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
-        lags = np.arange(1, longest + 1)
+        halves = look_back(self._coordinates, self._even_odd.lags, scoring="halves")
+        return {"even_odd": self._even_odd, "halves": halves}
+
+    @property
+    def _coordinates(self) -> Array:
+        """(m, 3) the range's rows in the first three components."""
+        return self.pca.project(self.rows)[:, :3]
+
+    @property
+    def _longest_lag(self) -> int:
+        """Longest reported lag that fits; 0 if there is none, or fewer than three components."""
+        enough = len(self.pca.components) >= 3 and self.pca.rank > 0
+        return min(longest_lag(len(self.rows), 3), LAGS[-1]) if enough else 0
+
+    @of_range
+    def _even_odd(self) -> LookBack | None:
+        lags = np.arange(self.lag_step, self._longest_lag + 1, self.lag_step)
+        if not len(lags):
+            return None
+        return look_back(self._coordinates, lags, first=self.positions[0])
+
+    @of_range
+    def far_back(self) -> Mapping[Scoring, LookBack]:
+        """:attr:`look_back` for 50, 100 and 200 alone; empty if not even the first fits."""
+        lags = [lag for lag in FAR_LAGS if lag <= self._longest_lag]
+        if not lags:
+            return {}
         return {
-            "even_odd": look_back(coordinates, lags, first=first),
-            "halves": look_back(coordinates, lags, scoring="halves"),
+            "even_odd": look_back(self._coordinates, lags, first=self.positions[0]),
+            "halves": look_back(self._coordinates, lags, scoring="halves"),
         }
 
     @of_range
     def turning(self) -> Turning | None:
         """Growth of the rotation with the lag; None if none fits."""
-        return None if self.look_back is None else follow_turning(self.look_back["even_odd"])
+        return None if self._even_odd is None else follow_turning(self._even_odd)
 
     @of_range
     def layernorm(self) -> LayerNormErrors:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from geometry.claims.measured_model import DEFAULT_RANK, LEADING, MeasuredModel, Scope
 from geometry.claims.measured_range import N_COMPONENTS, MeasuredRange
-from geometry.evidence.null import Null
+from geometry.evidence.drawn_tables import CurveKind
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import HeadKernels, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
@@ -52,8 +52,8 @@ class Measurements(MeasuredRange, MeasuredModel):
             tell=of_model.tell,
         )
         self.nulls = scope.nulls
-        self.drawn: dict[str, Null | None] = {}
-        """Null distributions of claims about rows, by the claim's id."""
+        self.drawn: dict[str, dict[CurveKind, list[float]]] = {}
+        """Numbers of random curves that depend on the range, by the claim's id and the kind."""
         self._heads: dict[int, HeadProjections] = {}
         self._kernels: dict[tuple[int, bool], HeadKernels] = {}
 

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
-from geometry.claims.claim import CannotTell, Verdict
+from geometry.claims.claim import CannotTell, Verdict, adjust_verdicts
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
 from geometry.claims.group_claims import check_groups, member
 from geometry.claims.measured_range import LAGS as LOOK_BACK_LAGS
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.published import compare_published
+from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
+from geometry.evidence.shape_distance import shape_distance
 from geometry.hub.faults import Offline
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from geometry.measures.layernorm import LayerNormErrors, Version
 from geometry.measures.lookback import KINDS, LookBack
 from geometry.measures.shape import ShapeFit
@@ -73,7 +75,8 @@ def report(
     model
         The open model.
     positions
-        Inclusive range, for everything that depends on it; 1 to the last position if None.
+        Inclusive range, for everything that depends on it; by default
+        :attr:`PositionalModel.usual_positions`, without position 0 and untrained last rows.
     layer
         Layer of the weights in `overlaps`, from 0.
     rank
@@ -107,7 +110,43 @@ def report(
     """
     scope = Scope(positions, layer, rank, after, fold_ln, nulls)
     measured = Measurements(model, scope)
-    return describe(measured, lambda measured: check_all(measured, beside, effects))
+    found = describe(measured, lambda measured: check_all(measured, beside, effects))
+    return {**found, "distances": shape_distances(measured, beside)} if beside else found
+
+
+def shape_distances(
+    measured: Measurements, beside: Sequence[PositionalModel]
+) -> list[dict[str, Any]]:
+    """Describe the distance of a model's shape from others', over the range or the part they have.
+
+    Parameters
+    ----------
+    measured
+        The model's measurements.
+    beside
+        The others; those without a table of positions are left out.
+    """
+    first, last = measured.positions
+    found = []
+    for other in beside:
+        end = min(last, other.usual_positions[1])
+        if measured.model.no_claims or other.no_claims or end <= first:
+            continue
+        own, theirs = (model.W_pos[first : end + 1] for model in (measured.model, other))
+        try:
+            distance = shape_distance(own, theirs)
+        except ValueError:  # one does not vary
+            continue
+        found.append(
+            {
+                "source": other.source.text,
+                "positions": [first, end],
+                "degrees": distance.degrees,
+                "interval": None if distance.interval is None else list(distance.interval),
+                "same_curve": distance.same_curve,
+            }
+        )
+    return found
 
 
 def check_all(
@@ -136,7 +175,8 @@ def check_all(
             group.append(member(Measurements(model)))
         except CannotTell:
             continue
-    return (*check_claims(measured), *check_effects(effects), *check_groups(group))
+    every = (*check_claims(measured), *check_effects(effects), *check_groups(group))
+    return adjust_verdicts(every, measured.model.notes)
 
 
 def describe(
@@ -226,6 +266,7 @@ def _model(model: PositionalModel) -> dict[str, Any]:
         "n_layers": model.n_layers,
         "n_heads": model.n_heads,
         "warnings": list(model.warnings),
+        "notes": [{"sentence": note.sentence, "claims": list(note.claims)} for note in model.notes],
     }
 
 
@@ -450,7 +491,24 @@ def _shape(measured: Measurements, missing: dict[str, str]) -> dict[str, Any] | 
     curves: dict[str, Any] = {
         name: _curve(fit, best=fit is shapes.described) for name, fit in shapes.fits.items()
     }
-    return {**curves, "best": shapes.best, "evidence": _evidence(measured)}
+    return {
+        **curves,
+        "best": shapes.best,
+        "evidence": _evidence(measured),
+        "interval": _interval(measured.intervals),
+    }
+
+
+def _interval(found: Intervals | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    ends = {"turns": found.turns, "radius": found.radius, "B": found.b, "r2": found.r2}
+    return {
+        **{name: None if end is None else list(end) for name, end in ends.items()},
+        "subspace_angle_deg": found.angle,
+        "correlation": found.correlation,
+        "draws": found.draws,
+    }
 
 
 def _curve(fit: ShapeFit, *, best: bool) -> dict[str, float | None]:
@@ -552,6 +610,7 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         {
             "id": verdict.claim.id,
             "article": verdict.claim.article,
+            "fact": verdict.claim.fact,
             "statement": verdict.claim.statement,
             "quantity": verdict.claim.quantity,
             "value": verdict.value,
@@ -560,6 +619,10 @@ def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "holds": verdict.holds,
             "outcome": verdict.outcome,
             "null": _null(verdict.null),
+            "p": verdict.p,
+            "p_adjusted": verdict.p_adjusted,
+            "nulls": _nulls(verdict),
+            "by_construction": verdict.by_construction,
             "interval": None if verdict.interval is None else list(verdict.interval),
             "why_null": verdict.why_null,
         }
@@ -572,3 +635,14 @@ def _null(null: Null | None) -> dict[str, Any] | None:
         return None
     low, _, high = null.band
     return {"name": null.name, "draws": null.draws, "p5": low, "p95": high}
+
+
+def _nulls(verdict: Verdict) -> dict[str, dict[str, Any]]:
+    """Describe every null distribution beside which a number was judged, by its name."""
+    described = {}
+    for null in verdict.nulls:
+        assert verdict.value is not None
+        low, _, high = null.band
+        p = null.p_value(verdict.value, verdict.claim.expected.side)
+        described[null.name] = {"draws": null.draws, "p": p, "p5": low, "p95": high}
+    return described

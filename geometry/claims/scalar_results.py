@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim import CannotTell, check_positions, too_few
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.bootstrap import FEWEST as FEWEST_RESAMPLED
+from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Outcome
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
-from geometry.measures.shape import Shapes, fit_shapes
+from geometry.measures.shape import Shapes, fit_shapes, shape_intervals
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.spectra import TOP, Spectrum, spectrum
 from geometry.models.model import PositionalModel
@@ -34,7 +36,6 @@ Of = Literal["model", "range", "components"]
 
 WEIGHED = {
     "variance_3": "pca.three",
-    "energy_30": "spectrum.P",
     "norm_cv": "norms.stable",
     "lookback_r2": "lookback.everywhere",
 }
@@ -114,7 +115,8 @@ def scalar_results(
     model
         The open model; only its position table is read.
     positions
-        Inclusive range, for quantities that depend on it; 1 to the last position if None.
+        Inclusive range, for quantities that depend on it; those of
+        :attr:`PositionalModel.usual_positions` if None.
     components
         Three principal components of the range, from 1, for the curve's shape.
     check
@@ -131,7 +133,7 @@ def scalar_results(
     RangeError
         When the range leaves the table.
     """
-    return _measure_all(_Table(model, positions, components), check)
+    return _measure_all(_Table(model, positions, components, check), check)
 
 
 def weighed_scalars(
@@ -157,7 +159,8 @@ def weighed_scalars(
         As :func:`scalar_results` returns them.
     outcomes
         By keys of quantities: of the turning share, whether the positions turn more evenly than
-        random smooth curves; of the others, that of the claim in :data:`WEIGHED`.
+        random smooth curves; of the others, that of the claim in :data:`WEIGHED`, corrected for
+        their number.
 
     Raises
     ------
@@ -168,17 +171,17 @@ def weighed_scalars(
     scalars = _measure_all(table, None)
     outcomes: dict[str, Outcome] = {"turning_share": table.turning_outcome()}
     if nulls:
-        from geometry.claims.claims import CLAIMS, check, draw_curves
+        from geometry.claims.claims import CLAIMS
+        from geometry.claims.ledger import check_together
 
         by_id = {claim.id: claim for claim in CLAIMS}
         claims = {key: by_id[claim] for key, claim in WEIGHED.items()}
         if table.measured.shown != model.usual_positions:
             del claims["variance_3"]  # the claim is about all positions
-        if not model.no_claims:
-            draw_curves(claims.values(), table.measured)
+        verdicts = check_together(tuple(claims.values()), table.measured)
         outcomes |= {
-            key: check(claim, table.measured).outcome or "cannot tell"
-            for key, claim in claims.items()
+            key: verdict.outcome or "cannot tell"
+            for key, verdict in zip(claims, verdicts, strict=True)
         }
     return scalars, outcomes
 
@@ -214,9 +217,10 @@ class _Table:
         model: PositionalModel,
         positions: tuple[int, int] | None,
         components: tuple[int, ...],
+        check: Callable[[], None] | None = None,
     ) -> None:
         self.measured = Measurements(model, Scope(positions))
-        self.model, self.components = model, components
+        self.model, self.components, self._check = model, components, check
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -239,6 +243,23 @@ class _Table:
         check_positions(len(self.coordinates), FEWEST)
         evidence = turning_share(self.measured.rows, self.coordinates)
         return fit_shapes(self.coordinates, evidence)
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """Intervals of the curve that describes the points."""
+        found = shape_intervals(self.measured.rows, self.shapes, self.components, check=self._check)
+        if found is None:
+            raise CannotTell(f"fewer than {FEWEST_RESAMPLED} positions cannot be resampled")
+        return found
+
+    def end(self, of: str, side: int) -> float:
+        """Return one end of an interval; of the turns, radius and R² only if there is a helix."""
+        if of != "b":
+            _ = self.helix
+        ends: tuple[float, float] | None = getattr(self.intervals, of)
+        if ends is None:
+            raise CannotTell("no helix describes the positions")
+        return ends[side]
 
     @property
     def helix(self) -> ShapeFit:
@@ -307,6 +328,22 @@ def _rough(points: Array) -> Roughness:
     if not np.ptp(points, axis=0).any():
         raise CannotTell("all rows of the range are equal")
     return roughness(points)
+
+
+def _interval(key: str, title: str, of: str, meaning: str, **options: Any) -> tuple[Quantity, ...]:
+    """Return the ends of the interval of a quantity, as two quantities."""
+    return tuple(
+        Quantity(
+            f"{key}_{end}",
+            f"{title}, {end}",
+            "components",
+            f"The {end} end of the 95 % interval of {meaning}, by resampling the rows’ departures "
+            "from the curve that they follow.",
+            partial(_Table.end, of=of, side=side),
+            **options,
+        )
+        for side, end in enumerate(("low", "high"))
+    )
 
 
 QUANTITIES: tuple[Quantity, ...] = (
@@ -540,5 +577,11 @@ QUANTITIES: tuple[Quantity, ...] = (
         "The lowest mean cosine of rows by lag, up to three quarters of the range.",
         lambda t: claim_measures.lowest_cosine(t.measured),
     ),
+    *_interval("turning_share", "Turning share", "b", "the turning share", decimals=3),
+    *_interval("helix_r2", "Helix R²", "r2", "R² of the helix", decimals=3),
+    *_interval("turns", "Turns", "turns", "the helix’s turns"),
+    *_interval("radius", "Radius", "radius", "the helix’s radius", unit="units of P", decimals=3),
 )
 """In the order of a table's columns."""
+INTERVALS = ("turning_share", "helix_r2", "turns", "radius")
+"""Quantities with an interval: its ends are further quantities, with ``_low`` and ``_high``."""

@@ -21,11 +21,13 @@ from geometry.evidence.random_frames import bartlett_factor
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_table_unit, in_unit
 
-Kind = Literal["process", "walk", "shuffled", "turned"] | SlowKind
+_ProcessKind = Literal["process", "matern", "band"]
+CurveKind = _ProcessKind | Literal["walk", "phase"] | SlowKind
+Kind = CurveKind | Literal["shuffled", "turned"]
 
+_AS_SMOOTH = "as smooth and as noisy as the table, with its variance and its mean row"
 MEANINGS: dict[Kind, str] = {
-    "process": "smooth random curves: Gaussian processes over position, as smooth and as noisy as "
-    "the table, with its variance and its mean row",
+    "process": f"smooth random curves: Gaussian processes over position, {_AS_SMOOTH}",
     "walk": "random walks with the table's step lengths, from its first row",
     "shuffled": "the table with its rows in random order",
     "turned": "the table, randomly rotated in the space of its columns",
@@ -33,7 +35,23 @@ MEANINGS: dict[Kind, str] = {
         kind: f"{meaning}, as noisy as the table, with its variance and its mean row"
         for kind, meaning in SLOW_MEANINGS.items()
     },
+    "matern": f"rougher random curves: Gaussian processes of Matérn-3/2 kernel, {_AS_SMOOTH}",
+    "band": f"random curves of all frequencies up to one, equally strong, {_AS_SMOOTH}",
+    "phase": "the table with the phases of each principal component's waves drawn anew",
 }
+"""In the order of their seeds."""
+CURVES: tuple[CurveKind, ...] = (
+    "process",
+    "matern",
+    "walk",
+    "band",
+    "phase",
+    "spline",
+    "rank",
+    "fourier",
+    "cosines",
+)
+"""All kinds of random curves."""
 MAX_ROWS = 4096
 """Longer tables are thinned to at most this many rows, so that a draw takes milliseconds."""
 NODES = 256
@@ -46,6 +64,8 @@ NOISE = 64
 """Columns drawn in place of those of noise: with more, distances between rows vary even less."""
 MIN_NOISE, MAX_NOISE = 0.003, 0.95
 """Shares of variance: less cannot be distinguished from the curve's bends, and more hides it."""
+COURSES = 24
+"""Components whose phases are drawn anew; the variance of the others becomes noise."""
 STRETCHES = 32
 """Stretches of a walk: their ends are drawn in all columns, and the steps between in as many as
 noise."""
@@ -120,12 +140,18 @@ def _drawn(
     elif kind == "turned":
         for _ in range(draws):
             yield randomly_rotated(X, rng)
+    elif kind == "phase":
+        yield from _other_phases(X, draws, rng, m, columns)
     elif columns is not None:
-        chosen = np.linspace(0, X.shape[1] - 1, min(columns, X.shape[1])).round().astype(np.intp)
+        chosen = _chosen(X.shape[1], columns)
         for modes, remainder in _curves(X, kind, draws, rng, m):
             yield _whole(modes, remainder, len(chosen), rng) + _origin(X, kind)[chosen]
     else:
         yield from _by_gram(X, kind, draws, rng, m)
+
+
+def _chosen(d: int, columns: int) -> npt.NDArray[np.intp]:
+    return np.linspace(0, d - 1, min(columns, d)).round().astype(np.intp)
 
 
 def randomly_rotated(X: Array, rng: np.random.Generator) -> Array:
@@ -179,8 +205,11 @@ def _curves(
     X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int
 ) -> Iterator[tuple[Array, _Remainder | None]]:
     """Yield modes (m, k) of curves, times their strengths, and a generator of the remainder."""
+    if kind == "walk":
+        yield from repeat(_walk(X, m), draws)
+        return
     if kind not in SLOW_MEANINGS:
-        yield from repeat(_walk(X, m) if kind == "walk" else _process(X, m), draws)
+        yield from repeat(_process(X, m, cast("_ProcessKind", kind)), draws)
         return
     centred = about_mean(X)
     scale = float(np.sqrt(np.square(centred).mean()))
@@ -191,17 +220,17 @@ def _curves(
         yield scale * np.sqrt(1.0 - noise) * modes, remainder
 
 
-def _process(X: Array, m: int) -> tuple[Array, _Remainder | None]:
+def _process(X: Array, m: int, kind: _ProcessKind) -> tuple[Array, _Remainder | None]:
     """Return the modes of a process as smooth as a table, and its noise."""
     n, nodes = len(X), min(len(X), NODES)
     scale = float(np.sqrt(np.square(about_mean(X)).mean()))
-    lengths, lags = _half_lags(nodes)
+    lengths, lags = _half_lags(nodes, kind)
     noise, wanted = noise_and_half_lag(about_mean(X))
     wanted *= (nodes - 1) / max(n - 1, 1)
     if noise > MAX_NOISE or wanted < lags[0]:  # too rough for the nodes
         return np.empty((m, 0)), _noise(m, scale)
     length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
-    modes = _between(_modes_of(nodes, length), m)
+    modes = _between(_modes_of(nodes, length, kind), m)
     size = float(np.sqrt(np.square(modes).sum() / m))
     modes = modes * (scale * np.sqrt(1.0 - noise) / size)  # a copy: they may be cached
     return modes, _noise(m, scale * float(np.sqrt(noise))) if noise else None
@@ -259,32 +288,39 @@ def _half(by_lag: Array) -> float:
     return float(at - 1 + (before - 0.5 * by_lag[0]) / (before - after))
 
 
-def _kernel(nodes: int, length: float) -> Array:
+def _kernel(nodes: int, length: float, kind: _ProcessKind) -> Array:
     """Return the centred covariance of a process at equally spaced nodes."""
-    lags = np.arange(nodes)[:, None] - np.arange(nodes)
-    kernel = np.exp(-0.5 * np.square(lags / length))
+    lags = np.abs(np.arange(nodes)[:, None] - np.arange(nodes)) / length
+    kernel: Array
+    if kind == "process":
+        kernel = np.exp(-0.5 * np.square(lags))
+    elif kind == "matern":
+        kernel = (1.0 + np.sqrt(3.0) * lags) * np.exp(-np.sqrt(3.0) * lags)
+    else:
+        kernel = np.sinc(lags / 2)
     kernel -= kernel.mean(axis=0)
     kernel -= kernel.mean(axis=1, keepdims=True)
     return kernel
 
 
-@lru_cache(maxsize=8)
-def _half_lags(nodes: int) -> tuple[Array, Array]:
+@lru_cache(maxsize=24)
+def _half_lags(nodes: int, kind: _ProcessKind) -> tuple[Array, Array]:
     """Return length scales from rough to smooth, in nodes, and the half lag of each."""
     lengths = np.geomspace(1.5, max(0.6 * nodes, 3.0), 24)
     groups = np.abs(np.arange(nodes)[:, None] - np.arange(nodes)).ravel()
     pairs = np.bincount(groups)
     lags = [
-        _half(np.bincount(groups, _kernel(nodes, length).ravel()) / pairs) for length in lengths
+        _half(np.bincount(groups, _kernel(nodes, length, kind).ravel()) / pairs)
+        for length in lengths
     ]
     rising: Array = np.maximum.accumulate(np.array(lags))
     return lengths, rising
 
 
-@lru_cache(maxsize=8)
-def _modes_of(nodes: int, length: float) -> Array:
+@lru_cache(maxsize=24)
+def _modes_of(nodes: int, length: float, kind: _ProcessKind) -> Array:
     """Return the modes of a process at some nodes, times their strengths, (nodes, k)."""
-    values, vectors = np.linalg.eigh(_kernel(nodes, length))
+    values, vectors = np.linalg.eigh(_kernel(nodes, length, kind))
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     held = np.cumsum(values) / max(float(values.sum()), np.finfo(float).tiny)
     k = min(int((held < 1.0 - LEFT_OUT).sum()) + 1, MODES)
@@ -322,6 +358,40 @@ def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
         return bridge
 
     return modes, bridges
+
+
+def _other_phases(
+    X: Array, draws: int, rng: np.random.Generator, m: int, columns: int | None
+) -> Iterator[Array]:
+    """Draw the table with random phases of the waves of its components' courses."""
+    origin, (n, d) = X.mean(axis=0), X.shape
+    centred = X - origin
+    values, vectors = np.linalg.eigh(centred.T @ centred if d <= n else centred @ centred.T)
+    used = min(COURSES, int((values > 1e-12 * max(values[-1], 1e-300)).sum()))
+    vectors, left = vectors[:, ::-1][:, :used], float(values[: len(values) - used].clip(0.0).sum())
+    sizes = np.sqrt(values[::-1][:used])
+    courses = centred @ vectors if d <= n else vectors * sizes
+    axes = vectors if d <= n else centred.T @ vectors / sizes
+    amplitudes = np.abs(np.fft.rfft(courses, axis=0)) * (m / n)
+    amplitudes = amplitudes[: m // 2 + 1]
+    noise, beside = (
+        np.sqrt(left / (n * d)),
+        min(NOISE if left > sum(sizes**2) / 8 else 16, d - used),
+    )
+    chosen = None if columns is None else _chosen(d, columns)
+    for _ in range(draws):
+        phases = np.exp(2j * np.pi * rng.random(amplitudes.shape))
+        drawn = np.fft.irfft(amplitudes * phases, n=m, axis=0)
+        drawn = (drawn - drawn.mean(axis=0)) + origin @ axes
+        if chosen is not None:
+            inside = drawn @ axes[chosen].T
+            outside = origin[chosen] - axes[chosen] @ (origin @ axes)
+            yield inside + outside + noise * rng.standard_normal((m, len(chosen)))
+            continue
+        rest = noise * np.sqrt(d / beside) * rng.standard_normal((m, beside)) if beside else None
+        outside = np.sqrt(max(float(origin @ origin) - float(np.square(origin @ axes).sum()), 0.0))
+        parts = [drawn, np.full((m, 1), outside)]
+        yield np.hstack(parts if rest is None else [*parts, rest])
 
 
 def _between(modes: Array, m: int) -> Array:

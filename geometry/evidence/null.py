@@ -9,10 +9,19 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array, read_only
 
-Outcome = Literal["holds", "as any smooth curve", "does not hold", "not applicable", "cannot tell"]
+Outcome = Literal[
+    "holds",
+    "as any smooth curve",
+    "does not hold",
+    "worse than any such curve",
+    "not applicable",
+    "cannot tell",
+]
 """Outcome of a claim about a number.
 
 "as any smooth curve": the number is as claimed, but so it is in random tables.
+"worse than any such curve": on the other side of all that random tables give, whether or not it
+meets the bound.
 "not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
 "cannot tell": information is missing that would decide it.
 """
@@ -20,7 +29,7 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 Side = Literal["above", "below"]
 """Side of a bound on which a number has to lie."""
 RARE = 0.05
-"""Largest p-value of a number that counts as not due to chance."""
+"""Largest p-value, corrected for the number of claims, of one that counts as not due to chance."""
 FEW_DRAWS, USUAL_DRAWS = 19, 39
 """Draws of which none, and of which one, may reach a number that does not come of chance."""
 
@@ -33,7 +42,7 @@ class Null:
     ----------
     name
         "process", "matern", "walk", "band", "phase", "spline", "rank", "fourier", "cosines",
-        "shuffled", "turned", "frames", "entries", "relabelled".
+        "shuffled", "turned", "frames", "permuted", "entries", "directions", "rows", "relabelled".
     meaning
         Description of the tables, for a caption.
     values : (draws,) float64
@@ -153,7 +162,26 @@ def strictest(nulls: Iterable[Null], side: Side = "above") -> Null:
     return min(nulls, key=lambda null: null.band[0])
 
 
-def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
+def least_favourable(nulls: Iterable[Null], value: float, side: Side = "above") -> Null:
+    """Return the null distribution beside which a value is least unusual: of the largest p-value.
+
+    Of several with the same, the one that reaches farthest to that side.
+    """
+
+    def favour(null: Null) -> tuple[float, float]:
+        low, _, high = null.band
+        return null.p_value(value, side), high if side == "above" else -low
+
+    return max(nulls, key=favour)
+
+
+def weigh(
+    holds: bool,
+    value: float,
+    side: Side,
+    null: Null | Iterable[Null] | None,
+    p_adjusted: float | None = None,
+) -> Outcome:
     """Return the outcome of a claim about a number.
 
     Parameters
@@ -165,16 +193,24 @@ def weigh(holds: bool, value: float, side: Side, null: Null | None) -> Outcome:
     side
         The claimed side of a bound.
     null
-        The same number of random tables; None if such tables cannot be drawn.
+        The same number of random tables, of one kind or of several, of which the least favourable
+        decides; None if such tables cannot be drawn.
+    p_adjusted
+        The p-value, corrected for several claims; the Monte Carlo p-value itself if None.
 
     Returns
     -------
     Outcome
-        "holds" only if the number's Monte Carlo p-value is at most 5 %: none of 19 draws may reach
-        it, and two of 59.
+        "holds" only if the p-value is at most 5 %: none of 19 draws may reach the number, and two
+        of 59. "worse than any such curve" if by the same measure the number is unusual to the other
+        side, beside every kind.
     """
+    nulls = [] if null is None else [null] if isinstance(null, Null) else list(null)
+    other: Side = "below" if side == "above" else "above"
+    if nulls and all(each.p_value(value, other) <= RARE for each in nulls):
+        return "worse than any such curve"
     if not holds:
         return "does not hold"
-    if null is not None and null.p_value(value, side) > RARE:
-        return "as any smooth curve"
-    return "holds"
+    if nulls and p_adjusted is None:
+        p_adjusted = least_favourable(nulls, value, side).p_value(value, side)
+    return "holds" if p_adjusted is None or p_adjusted <= RARE else "as any smooth curve"

@@ -1,7 +1,8 @@
 """Counters of a text: sentence, word in the sentence, character in the line, and so on.
 
-All counters start at the beginning of a window and use only that window: the word in the sentence
-is unknown until the first sentence begins.
+All counters start at the beginning of a window and use only that window. The sentence and the word
+in it are both unknown until the first sentence begins: if only the word were, what words have in
+common would be taken for an effect of the first sentence.
 """
 
 from __future__ import annotations
@@ -74,9 +75,10 @@ class CountedText:
         """
         at = self._first_letters(offsets)
         begin = at[0]
-        sentence = self.sentences[at] - self.sentences[begin]
         starts, lines = self.sentence_starts[at], self.line_starts[at]
-        word = np.where(starts >= begin, self.words[at] - self.words[starts], UNKNOWN)
+        whole = starts >= begin
+        sentence = np.where(whole, self.sentences[at] - self.sentences[begin], UNKNOWN)
+        word = np.where(whole, self.words[at] - self.words[starts], UNKNOWN)
         line = np.where(lines >= begin, at - lines, UNKNOWN)
         depth = self.depths[at]
         # Brackets opened before the window do not count.

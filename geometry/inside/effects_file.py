@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +15,9 @@ from geometry.checkpoints.config import MAX_JSON, parse_json
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.stores import open_regular, reading_file
 from geometry.checkpoints.whole_files import write_json
-from geometry.inside.intervene import Effect, Effects
+from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.settings import InsideError
+from geometry.inside.windows import Corpus
 from geometry.models.model import PositionalModel
 
 AGAIN = "Measure the model again with `helixscope intervene`."
@@ -31,21 +32,57 @@ def write_effects(path: Path, effects: Effects) -> None:
         "fingerprint": effects.fingerprint,
         "baseline": effects.baseline,
         "windows": effects.windows,
-        **({} if effects.layer is None else {"layer": effects.layer}),
-        "changes": [
-            {
-                "name": effect.name,
-                "delta": _or_null(effect.delta),
-                "low": _or_null(effect.low),
-                "high": _or_null(effect.high),
-                **({"why_null": effect.why} if effect.why else {}),
-                **({"attention": effect.attention} if effect.attention else {}),
-                **({"by_window": effect.by_window} if effect.by_window else {}),
-            }
-            for effect in effects.effects
-        ],
+        **_given(layer=effects.layer, seed=effects.seed, corpus=effects.corpus),
+        **_given(files=effects.files, intervals=_resampled(effects)),
+        "changes": [_change(effect) for effect in effects.effects],
     }
     write_json(content, path, HelixscopeError, indent=1)
+
+
+def _resampled(effects: Effects) -> str:
+    """Return what intervals are over."""
+    if not effects.files:
+        return ""
+    return "files" if effects.resampling.by_file else "windows"
+
+
+def _change(effect: Effect) -> dict[str, Any]:
+    nearest = effect.nearest
+    return {
+        "name": effect.name,
+        **_numbers(effect),
+        **_given(why_null=effect.why, length=effect.length, draws=effect.draws),
+        **({} if nearest is None else {"control": _control(nearest)}),
+        **({} if nearest is None else {"difference": _difference(nearest)}),
+        **_given(controls=[_control(one, whole=True) for one in effect.controls]),
+        **_given(attention=effect.attention, by_window=effect.by_window),
+    }
+
+
+def _control(control: Control, *, whole: bool = False) -> dict[str, Any]:
+    content = {"name": control.name, **_numbers(control), "seeds": control.draws}
+    if not whole:
+        return content
+    more = _given(attention=control.attention, by_window=control.by_window)
+    return {**content, "difference": _difference(control), **more}
+
+
+def _difference(control: Control) -> dict[str, float | None]:
+    return dict(zip(("value", "low", "high"), map(_or_null, control.difference), strict=True))
+
+
+def _numbers(of: Effect | Control) -> dict[str, float | None]:
+    numbers = {name: _or_null(getattr(of, name)) for name in ("delta", "low", "high")}
+    return {**numbers, **_given(displacement=of.displacement)}
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Return what is given: neither None nor empty."""
+    return {
+        name: asdict(value) if isinstance(value, Corpus) else value
+        for name, value in values.items()
+        if value is not None and value not in ("", (), [])
+    }
 
 
 def _or_null(value: float) -> float | None:
@@ -79,18 +116,68 @@ _Count = Annotated[int, Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _Difference:
+    value: _Number | None = None
+    low: _Number | None = None
+    high: _Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
     name: str
     delta: _Number | None = None
     low: _Number | None = None
     high: _Number | None = None
-    why_null: str = ""
+    displacement: _Number | None = None
     by_window: tuple[_Number, ...] = ()
 
+
+@dataclass(frozen=True, slots=True)
+class _Control(_Measured):
+    seeds: _Count = 1
+    difference: _Difference = _Difference()
+
+    def control(self) -> Control:
+        beyond = self.difference
+        return Control(
+            self.name,
+            _or_nan(self.delta),
+            _or_nan(self.low),
+            _or_nan(self.high),
+            (_or_nan(beyond.value), _or_nan(beyond.low), _or_nan(beyond.high)),
+            self.displacement,
+            self.seeds,
+            by_window=self.by_window,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change(_Measured):
+    why_null: str = ""
+    draws: _Count = 1
+    length: _Count | None = None
+    controls: tuple[_Control, ...] = ()
+
     def effect(self) -> Effect:
-        numbers = [math.nan if self.why_null else n for n in (self.delta, self.low, self.high)]
-        delta, low, high = convert(numbers, list[float])
-        return Effect(self.name, delta, low, high, self.why_null, by_window=self.by_window)
+        if not self.why_null and None in (self.delta, self.low, self.high):
+            raise ValueError
+        return Effect(
+            self.name,
+            _or_nan(self.delta),
+            _or_nan(self.low),
+            _or_nan(self.high),
+            self.why_null,
+            (),
+            self.by_window,
+            self.displacement,
+            self.draws,
+            self.length,
+            tuple(one.control() for one in self.controls),
+        )
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +187,25 @@ class _File:
     changes: tuple[_Change, ...]
     layer: _Count | None = None
     fingerprint: str = ""
+    files: tuple[str, ...] = ()
+    corpus: Corpus | None = None
+    seed: _Count | None = None
 
 
 def _effects(content: Mapping[str, Any]) -> Effects:
     """Return effects. Raises ValueError for JSON of another form."""
     file = convert(content, _File)
-    if not all(len(change.by_window) in (0, file.windows) for change in file.changes):
+    measured = [one for change in file.changes for one in (change, *change.controls)]
+    counts = {len(file.files), *(len(one.by_window) for one in measured)}
+    if not counts <= {0, file.windows}:
         raise ValueError
-    effects = tuple(change.effect() for change in file.changes)
-    return Effects(file.baseline, effects, file.windows, file.layer, file.fingerprint)
+    return Effects(
+        file.baseline,
+        tuple(change.effect() for change in file.changes),
+        file.windows,
+        file.layer,
+        file.fingerprint,
+        file.files,
+        file.corpus,
+        file.seed,
+    )

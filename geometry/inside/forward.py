@@ -101,7 +101,8 @@ def _add(network: RunnableNetwork, batch: Sequence[Window], to: Accumulators, de
     import torch
 
     tokens = torch.from_numpy(np.stack([window.ids for window in batch])).to(device)
-    adding = Batch(to, batch[0].half, np.stack([window.labels for window in batch]))
+    groups = [window.group for window in batch]
+    adding = Batch(to, groups, np.stack([window.labels for window in batch]))
     expected = (len(batch), to.sums.length, to.sums.d_model)
     seen: list[int] = []
     _check_finite(network, to)  # waits for the previous batch on a GPU

@@ -2,8 +2,11 @@
 
 Either its table of positions is changed, or pos(t) in a layer of its residual stream, as a run of
 ``helixscope positions`` has measured it: h(c, t) becomes h(c, t) + changed(t) − pos(t). Every batch
-of windows runs once as it is and once with each change, so that states and attention patterns of
-two passes are all that is kept.
+of windows runs once as it is, once with each change and once with each control, so that states and
+attention patterns of two passes are all that is kept.
+
+All windows of a batch are from one file, and each batch has draws of its own of random changes and
+controls. Resampling the files therefore resamples the draws as well: the intervals include both.
 """
 
 from __future__ import annotations
@@ -11,7 +14,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.inside.interventions import Table, find_change
+from geometry.inside.controls import CONTROLS, controls_of
+from geometry.inside.effects import Control, Effect, Effects
+from geometry.inside.interventions import RANDOM, Table, find_change, shift_of
 from geometry.inside.layers import kept_rows
 from geometry.inside.network import RunnableNetwork, enough_memory, load_network
+from geometry.inside.resampling import Resampling
 from geometry.inside.settings import InsideError
-from geometry.inside.windows import Window
+from geometry.inside.windows import MIN_LENGTH, Window, corpus_of, find_texts
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.layers import LEARNED
 from geometry.models.model import PositionalModel
@@ -44,90 +51,8 @@ if TYPE_CHECKING:
 
 BATCH = 2
 """Windows of a forward pass: the logits of more take gigabytes with a large vocabulary."""
-DRAWS = 2000
-"""Resamplings of the texts for an interval."""
-CONFIDENCE = 95.0
 FOLLOW_S = 1.0
 """Seconds between partial results: their intervals take time as well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """The effect of a change.
-
-    Attributes
-    ----------
-    name
-        Of the change.
-    delta, low, high
-        Change of the loss in nats per token, or, of an encoder, relative change of its last
-        layer's states; with the interval that resampled texts give. NaN if impossible.
-    why
-        Why the change is impossible for this model, as a sentence; else "".
-    attention
-        Of each head of each layer: the total variation distance of its attention from that without
-        the change, 0 for the same and 1 for disjoint attention, as a mean over windows and over
-        queries from position 1 on. Empty if not measured.
-    by_window
-        delta of each window of text, in the same order for all changes: what two changes differ by
-        can be compared in the same windows. Empty if impossible, and in partial results.
-    """
-
-    name: str
-    delta: float
-    low: float
-    high: float
-    why: str = ""
-    attention: tuple[tuple[float, ...], ...] = ()
-    by_window: tuple[float, ...] = ()
-
-    def heads(self) -> list[tuple[int, int]]:
-        """Return all heads as layer and head, those whose attention changes most first."""
-        distances = {
-            (layer, head): distance
-            for layer, row in enumerate(self.attention)
-            for head, distance in enumerate(row)
-        }
-        return sorted(distances, key=lambda one: -distances[one])
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """The effects of changes on a network.
-
-    Attributes
-    ----------
-    baseline
-        Loss without a change, in nats per token; None for an encoder.
-    effects
-        In the order of the changes.
-    windows
-        Number of windows of text.
-    layer
-        Of the residual stream, where pos was changed; None if the table of positions was.
-    fingerprint
-        That of the changed positions: of the model, or of the layer; "" if unknown.
-    """
-
-    baseline: float | None
-    effects: tuple[Effect, ...]
-    windows: int
-    layer: int | None = None
-    fingerprint: str = ""
-
-    def of(self, change: str) -> Effect | None:
-        """Return the effect of a change; None if it is not measured."""
-        return next((effect for effect in self.effects if effect.name == change), None)
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Effects:
-        """Return the effects of which ``asdict`` made what JSON has."""
-        effects = []
-        for effect in content["effects"]:
-            attention = tuple(map(tuple, effect["attention"]))
-            by_window = tuple(effect["by_window"])
-            effects.append(Effect(**{**effect, "attention": attention, "by_window": by_window}))
-        return cls(**{**content, "effects": tuple(effects)})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -175,9 +100,10 @@ def intervene(
         A model that is complete on this machine; with a table of positions, unless ``layer`` is
         given.
     texts
-        A file, or a folder of .txt and .md files; or "sample", the pages of the user guide.
+        A file, or a folder of .txt and .md files; or "sample", the texts included with Helixscope.
     changes
-        Names, see :func:`geometry.inside.interventions.find_change`.
+        Names, see :func:`geometry.inside.interventions.find_change`. Controls are measured with
+        them, see :func:`geometry.inside.controls.controls_of`.
     table
         As for :func:`geometry.models.sources.opening.open_model`.
     layer
@@ -207,63 +133,224 @@ def intervene(
     network = load_network(source, device=device, head=True, attention=attention)
     longest = min(network.longest or length, length if model is None else model.n_positions, length)
     place, size = find_place(network, layer if model is None else model, longest, seed)
-    windows = network.windows_of(texts, size, texts_at_most, seed)
-    changed, why = _made(wanted, place.table)
     say = tell or (lambda *_: None)
-    batches = [windows[start : start + BATCH] for start in range(0, len(windows), BATCH)]
-    told = time.monotonic()
-    done, passes = 0, len(batches) * (1 + len(changed))
-    losses: list[Array] = []
-
-    def effect(name: str, complete: bool) -> Effect:
-        if name in why:
-            nothing = float("nan")
-            return Effect(name, nothing, nothing, nothing, why[name])
-        values = np.concatenate(found[name])
-        return Effect(
-            name,
-            *_interval(values, seed),
-            attention=_mean_distances(distances[name]),
-            by_window=tuple(values.tolist()) if complete else (),
-        )
+    say("Reading the texts", 0, 1)
+    run = _Run(network, place, size, seed, device, attention)
+    plan = run.plan(wanted)
+    # Batches are of one file each.
+    windows = sorted(
+        network.windows_of(texts, size, texts_at_most, seed), key=lambda window: window.file
+    )
+    corpus = corpus_of(find_texts(texts))
+    batches = [
+        of_file[start : start + BATCH]
+        for _, one_file in groupby(windows, key=lambda window: window.file)
+        for of_file in [list(one_file)]
+        for start in range(0, len(of_file), BATCH)
+    ]
+    last = time.monotonic()
+    done, passes = 0, len(batches) * (1 + len(plan))
 
     def effects(*, complete: bool) -> Effects:
-        made = tuple(effect(name, complete) for name in wanted)
-        baseline = float(np.concatenate(losses).mean()) if network.head else None
-        done = sum(map(len, losses))
-        return Effects(baseline, made, done, place.layer, place.fingerprint)
+        files = tuple(window.file for window in windows[: run.n_windows])
+        effects = Effects(
+            run.baseline, (), len(files), place.layer, place.fingerprint, files, corpus, seed
+        )
+        made = tuple(run.effect(name, effects.resampling, complete) for name in wanted)
+        return replace(effects, effects=made)
 
-    found: dict[str, list[Array]] = {name: [] for name in changed}
-    distances: dict[str, list[list[Array]]] = {name: [] for name in changed}
-    for batch in batches:
+    for number, batch in enumerate(batches):
         say("as it is", done, passes)
-        plain = _forward(network, batch, device, attention)
-        losses.append(plain.values)
-        for name, rows in changed.items():
+        for step in run.steps(batch, number, plan):
             done += 1
-            say(name, done, passes)
-            with place.put(rows):
-                after = _forward(network, batch, device, attention)
-            found[name].append(_effect(network, plain.values, after.values))
-            distances[name].append(attention_distances(plain.patterns, after.patterns))
+            say(step, done, passes)
         done += 1
-        if follow is not None and time.monotonic() - told > FOLLOW_S:
+        if follow is not None and time.monotonic() - last > FOLLOW_S:
             follow(effects(complete=False))
-            told = time.monotonic()
+            last = time.monotonic()
     return effects(complete=True)
 
 
-def _made(
-    wanted: Mapping[str, Callable[[Table], Array]], table: Table
-) -> tuple[dict[str, Array], dict[str, str]]:
-    """Return changed tables by name, and why the others cannot be made."""
-    changed, why = {}, {}
-    for name, change in wanted.items():
+class _Spread:
+    """The spread of an encoder's last states about their mean, over all windows."""
+
+    def __init__(self) -> None:
+        self._tokens, self._sum, self._squares = 0, np.zeros(1), 0.0
+
+    def add(self, states: Array) -> None:
+        """Add states, (batch, length, d_model)."""
+        self._tokens += states.shape[0] * states.shape[1]
+        self._sum = self._sum + states.sum(axis=(0, 1))
+        self._squares += float(np.square(states).sum())
+
+    def of(self, length: int) -> float:
+        """Return the norm of the deviations in a window of this many tokens."""
+        variance = self._squares - float(self._sum @ self._sum) / self._tokens
+        return float(np.sqrt(length * variance / self._tokens))
+
+
+_Step = tuple[str, str]
+"""A change, and a key of :data:`geometry.inside.controls.CONTROLS`; "" for the change itself."""
+
+
+class _Run:
+    """Forward passes with changes and their controls, batch by batch.
+
+    Parameters
+    ----------
+    network, place
+        What runs, and where positions are changed.
+    size
+        Tokens of a window.
+    seed, device, attention
+        As for :func:`intervene`.
+    """
+
+    def __init__(
+        self,
+        network: RunnableNetwork,
+        place: Place,
+        size: int,
+        seed: int,
+        device: str,
+        attention: bool,
+    ) -> None:
+        self._network, self._place, self._size = network, place, size
+        self._seed, self._device, self._attention = seed, device, attention
+        self._changes: dict[str, Callable[[Table], Array]] = {}
+        self._made: dict[str, Array] = {}
+        self._why: dict[str, str] = {}
+        self._cuts: dict[str, int] = {}
+        self._losses: list[Array] = []
+        self._spread: dict[int, _Spread] = {}
+        self._values: dict[_Step, list[Array]] = {}
+        self._moved: dict[_Step, list[float]] = {}
+        self._distances: dict[_Step, list[list[Array]]] = {}
+
+    def plan(self, wanted: Mapping[str, Callable[[Table], Array]]) -> list[_Step]:
+        """Return all passes of a batch; find out which changes are impossible."""
+        plan: dict[_Step, None] = {}
+        for name, change in wanted.items():
+            if self._is_possible(name, change):
+                plan[name, ""] = None
+                for control in controls_of(name):
+                    if control in CONTROLS:
+                        plan[name, control] = None
+                    elif self._is_possible(control, find_change(control)):
+                        plan[control, ""] = None
+        for step in plan:
+            self._values[step], self._moved[step], self._distances[step] = [], [], []
+        return list(plan)
+
+    def _is_possible(self, name: str, change: Callable[[Table], Array]) -> bool:
+        self._changes[name], table = change, self._place.table
+        cut = max(0, shift_of(name) + table.length - len(table.P))
+        if self._size - cut >= MIN_LENGTH + self._network.splitter.n_special:
+            self._cuts[name] = cut
+            table = replace(table, length=table.length - cut)
         try:
-            changed[name] = change(table)
+            self._made[name] = change(table)
         except InsideError as error:
-            why[name] = str(error)
-    return changed, why
+            self._why[name] = str(error)
+        return name not in self._why
+
+    def _rows(self, step: _Step, draw: int) -> Array:
+        """Return the rows of a change or a control."""
+        name, control = step
+        table = self._place.table
+        rows = self._made[name] if name not in RANDOM else self._changes[name](table.drawn(draw))
+        if not control:
+            return rows
+        moved = np.flatnonzero((rows != table.P).any(axis=1))
+        random = np.random.default_rng((self._seed, draw, 1))
+        controlled = table.P.copy()
+        controlled[moved] = CONTROLS[control](table.P[moved], rows[moved], random)
+        return controlled
+
+    def steps(self, batch: Sequence[Window], draw: int, plan: Sequence[_Step]) -> Iterator[str]:
+        """Run a batch; yield the change whose pass begins."""
+        ids = np.stack([window.ids for window in batch])
+        plain: dict[int, _Pass] = {}
+        for cut in sorted({0, *(self._cuts[name] for name, _ in plan)}):
+            plain[cut] = self._forward(ids, cut)
+            if not self._network.head:
+                self._spread.setdefault(cut, _Spread()).add(plain[cut].values)
+        self._losses.append(plain[0].values if self._network.head else np.zeros(len(batch)))
+        table = self._place.table
+        size = float(np.linalg.norm(table.P[table.rows])) or 1.0
+        for step in plan:
+            yield step[0]
+            cut, rows = self._cuts[step[0]], self._rows(step, draw)
+            with self._place.put(rows):
+                after = self._forward(ids, cut)
+            difference = after.values - plain[cut].values
+            self._values[step].append(
+                difference if self._network.head else np.linalg.norm(difference, axis=(1, 2))
+            )
+            self._moved[step].append(float(np.linalg.norm(rows - table.P)) / size)
+            self._distances[step].append(attention_distances(plain[cut].patterns, after.patterns))
+
+    def _forward(self, ids: npt.NDArray[np.int64], cut: int) -> _Pass:
+        """Run windows without ``cut`` of their last tokens before the special ones."""
+        end = ids.shape[1] - len(self._network.splitter.after)
+        kept = np.concatenate([ids[:, : end - cut], ids[:, end:]], axis=1)
+        return _forward(self._network, kept, self._device, self._attention)
+
+    @property
+    def n_windows(self) -> int:
+        """Number of windows done."""
+        return sum(map(len, self._losses))
+
+    @property
+    def baseline(self) -> float | None:
+        """Mean loss so far without a change; None for an encoder."""
+        return float(np.concatenate(self._losses).mean()) if self._network.head else None
+
+    def effect(self, name: str, texts: Resampling, complete: bool) -> Effect:
+        """Return the effect of a change in the windows done, with its controls."""
+        if name in self._why:
+            nothing = float("nan")
+            return Effect(name, nothing, nothing, nothing, self._why[name])
+        own, cut = (name, ""), self._cuts[name]
+        values = self._costs(own)
+        controls = []
+        for control in controls_of(name):
+            step = (name, control) if control in CONTROLS else (control, "")
+            if step in self._values:
+                others = self._costs(step)
+                difference = texts.estimate(values - others)
+                measured = self._measured(step, others, texts, complete)
+                controls.append(Control(control, difference=difference, **measured))
+        return Effect(
+            name,
+            length=self._size - cut if cut else None,
+            controls=tuple(controls),
+            **self._measured(own, values, texts, complete),
+        )
+
+    def _costs(self, step: _Step) -> Array:
+        """Return what a change or a control costs in each window done."""
+        values = np.concatenate(self._values[step])
+        if self._network.head:
+            return values
+        cut = self._cuts[step[0]]
+        costs: Array = values / self._spread[cut].of(self._size - cut)
+        return costs
+
+    def _measured(
+        self, step: _Step, costs: Array, texts: Resampling, complete: bool
+    ) -> dict[str, Any]:
+        delta, low, high = texts.estimate(costs)
+        moved = self._moved[step]
+        return {
+            "delta": delta,
+            "low": low,
+            "high": high,
+            "displacement": float(np.sqrt(np.mean(np.square(moved)))),
+            "draws": len(moved) if step[1] or step[0] in RANDOM else 1,
+            "attention": _mean_distances(self._distances[step]),
+            "by_window": tuple(costs.tolist()) if complete else (),
+        }
 
 
 def find_place(
@@ -466,11 +553,11 @@ class _Pass:
 
 
 def _forward(
-    network: RunnableNetwork, batch: Sequence[Window], device: str, attention: bool
+    network: RunnableNetwork, ids: npt.NDArray[np.int64], device: str, attention: bool
 ) -> _Pass:
     import torch
 
-    tokens = torch.from_numpy(np.stack([one.ids for one in batch])).to(device)
+    tokens = torch.from_numpy(ids).to(device)
     asked = {"output_attentions": True} if attention else {}
     with enough_memory(), torch.inference_mode():
         output = network.module(input_ids=tokens, **asked)
@@ -494,16 +581,6 @@ def patterns_of(network: RunnableNetwork, output: Any, advice: str) -> tuple[tor
     if not patterns or any(one is None for one in patterns):
         raise InsideError(f"{network.name} does not return its attention.", advice)
     return patterns
-
-
-def _effect(network: RunnableNetwork, plain: Array, changed: Array) -> Array:
-    """Return the change of each window's loss; of an encoder the relative one of its states."""
-    if network.head:
-        return changed - plain
-    spread = plain - plain.mean(axis=(0, 1))
-    difference: Array = np.linalg.norm(changed - plain, axis=(1, 2))
-    size: Array = np.linalg.norm(spread, axis=(1, 2))
-    return difference / size
 
 
 def attention_distances(
@@ -531,25 +608,3 @@ def _mean_distances(batches: Sequence[Sequence[Array]]) -> tuple[tuple[float, ..
     """Return the mean over windows for each layer and head."""
     by_layer = zip(*batches, strict=True)
     return tuple(tuple(np.concatenate(one).mean(axis=0).tolist()) for one in by_layer)
-
-
-def _interval(values: Array, seed: int) -> tuple[float, float, float]:
-    """Return the mean over texts, and its interval over resampled texts."""
-    return float(values.mean()), *interval_of(resampled_means(values, seed))
-
-
-def resampled_means(values: Array, seed: int = 0) -> Array:
-    """Return the means over resampled texts, (:data:`DRAWS`,).
-
-    With one seed, values of as many texts are resampled alike, so that their means are paired.
-    """
-    random = np.random.default_rng(seed)
-    drawn: Array = values[random.integers(len(values), size=(DRAWS, len(values)))].mean(axis=1)
-    return drawn
-
-
-def interval_of(drawn: Array) -> tuple[float, float]:
-    """Return the interval of :data:`CONFIDENCE` per cent of some draws."""
-    tail = (100 - CONFIDENCE) / 2
-    low, high = np.percentile(drawn, (tail, 100 - tail))
-    return float(low), float(high)

@@ -5,6 +5,7 @@ All energies are products of the two halves of the texts, whose expectation has 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,8 +18,8 @@ from geometry.models.sources.layer_tables import RESOLVED
 from geometry.pca.components import Array
 
 COMPONENTS = 3
-BOUND_SHARE = 4
-"""ScreeNOT searches for a rank of at most the smaller side divided by this number."""
+RANK_LEVEL = 0.01
+"""Probability with which noise alone gives pos a component, or one more than it has."""
 
 
 class Halves(NamedTuple):
@@ -40,9 +41,10 @@ class LayerPositions:
     Attributes
     ----------
     stable_rank
-        Σσ² / σ₁² of pos, from products of the halves; NaN where these are not positive.
+        Σσ² / σ₁² of pos, from products of the halves; NaN where these do not agree, as it would be
+        that of noise.
     rank
-        Components that ScreeNOT distinguishes from noise, in the mean over all texts.
+        Components above the noise, see :func:`components_above_noise`; None if it was not measured.
     relative_norm
         ‖pos, repeated for each text‖₂ / ‖h‖₂, both about their means (Song and Zhong).
     share, share_noise
@@ -54,15 +56,26 @@ class LayerPositions:
     standard_error
         Root mean square length of the sampling error of pos(t).
     top3
-        Share of pos in three components, fitted to one half and measured in the other.
+        Share of pos in three components, fitted to one half and measured in the other; NaN where
+        the halves do not agree.
     outliers
         Positions left out by the rule for tables, besides position 0 and special tokens.
     texts_needed
         Windows needed for a cosine of :data:`RESOLVED`; None if the halves share no signal.
+    energy
+        Mean squared distance of pos(t) from its mean, without sampling noise: ``share`` times
+        ``token_variance``.
+    token_variance
+        Mean squared distance of a token's h from the mean over all tokens.
+    probe_error
+        Mean distance, in positions, between the position of a token and what a linear probe reads
+        from its h; see :mod:`geometry.inside.probe`.
+    probe_chance
+        The same for the best constant, which reads nothing from h.
     """
 
     stable_rank: float
-    rank: int
+    rank: int | None
     relative_norm: float
     share: float
     share_noise: float
@@ -73,6 +86,10 @@ class LayerPositions:
     top3: float
     outliers: tuple[int, ...]
     texts_needed: int | None
+    energy: float = math.nan
+    token_variance: float = math.nan
+    probe_error: float = math.nan
+    probe_chance: float = math.nan
 
     @property
     def resolved(self) -> bool:
@@ -120,19 +137,25 @@ def measure_layer(
     by_position = sums.energy[layer, rows] / counts - np.square(both[rows]).sum(axis=1)
     context = _context(sums, layer)
     share, share_noise = pos / variance, noise / variance
+    agreement = cosine(halves.a, halves.b)
+    resolved = agreement >= RESOLVED
     return LayerPositions(
-        stable_rank=_stable_rank(halves),
-        rank=screenot_rank(halves.both),
+        stable_rank=_stable_rank(halves) if resolved else math.nan,
+        rank=components_above_noise(sums, layer, rows),
         relative_norm=_relative_norm(sums, layer, halves),
         share=share,
         share_noise=share_noise,
         share_context=context / variance,
         share_rest=1 - share - share_noise - context / variance,
-        halves_cosine=cosine(halves.a, halves.b),
+        halves_cosine=agreement,
         standard_error=float(np.sqrt(by_position.mean() / max(counts - 1, 1))),
-        top3=_top_share(halves, COMPONENTS),
+        top3=_top_share(halves, COMPONENTS) if resolved else math.nan,
         outliers=outliers,
         texts_needed=_texts_needed(halves, counts),
+        energy=pos,
+        token_variance=variance,
+        probe_error=_probe_error(sums, layer, rows),
+        probe_chance=_probe_chance(rows),
     )
 
 
@@ -143,31 +166,51 @@ def token_variance(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> float
     return float(sums.energy[layer, rows].sum() / tokens - mean @ mean)
 
 
-def screenot_rank(table: Array) -> int:
-    """Return the number of components above the noise, by ScreeNOT.
+def components_above_noise(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> int:
+    """Return the number of components of pos above the noise of a mean over texts.
 
-    The bound of the unknown rank is a quarter of the smaller side.
+    The noise is measured, not modelled. Orthogonal contrasts of the groups of texts, scaled as
+    their mean is, are free of pos, and each has the noise of the mean over all texts, with its
+    dependence from position to position. A component counts if its singular value is above the
+    largest of such noise: above the upper prediction bound of a further draw, at
+    :data:`RANK_LEVEL`, by Student's t on logarithms.
 
     Parameters
     ----------
-    table : (m, d_model)
-        A signal of low rank plus noise.
+    sums, layer
+        The sums by group of texts, and the layer.
+    rows : (m,) int64
+        Positions.
 
-    References
-    ----------
-    Donoho, Gavish and Romanov, "ScreeNOT: Exact MSE-optimal singular value thresholding in
-    correlated noise", arXiv:2009.12297.
+    Returns
+    -------
+    int
+        0 also with fewer than three groups of texts, whose noise has no spread.
     """
-    from screenot.ScreeNOT import adaptiveHardThresholding
+    from scipy.fft import dct
+    from scipy.stats import t
 
-    max_rank = min(table.shape) // BOUND_SHARE
-    size = float(np.linalg.norm(table))
-    if max_rank < 1 or size == 0:
+    used = np.flatnonzero(sums.group_windows)
+    draws = len(used) - 1
+    if draws < 2:
         return 0
-    # Its search stops at a difference of 1e-5, which must be small relative to the singular values.
-    scaled = table * (1e3 * np.sqrt(min(table.shape)) / size)
-    _, _, rank = adaptiveHardThresholding(scaled, max_rank)
-    return int(rank)
+    windows = sums.group_windows[used, None, None]
+    means = sums.groups[used, layer][:, rows].astype(np.float64) / windows
+    means -= means.mean(axis=1, keepdims=True)
+    # With these weights the noise of all groups has the same size.
+    weights = np.sqrt(windows / windows.sum())
+    contrasts = dct(np.eye(draws + 1), norm="ortho", axis=0)  # each involves all groups
+    contrasts[0] = weights[:, 0, 0]
+    orthogonal = np.linalg.qr(contrasts.T)[0].T[1:]
+    noise = np.tensordot(orthogonal, weights * means, 1)
+    largest = np.linalg.svd(noise, compute_uv=False)[:, 0]
+    both = np.sum(weights**2 * means, axis=0)
+    if not largest.all():
+        return int(np.linalg.matrix_rank(both))
+    values = np.linalg.svd(both, compute_uv=False)
+    logs = np.log(largest)
+    margin = t.ppf(1 - RANK_LEVEL, draws - 1) * logs.std(ddof=1) * math.sqrt(1 + 1 / draws)
+    return int((values > np.exp(logs.mean() + margin)).sum())
 
 
 def _energies(halves: Halves) -> tuple[float, float]:
@@ -211,10 +254,18 @@ def _relative_norm(sums: Sums, layer: int, halves: Halves) -> float:
 
 def largest_variance(sums: Sums, layer: int) -> float:
     """Return the variance of all tokens along their first component."""
-    tokens = int(sums.product_tokens[0])
-    mean = sums.product_mean[layer] / tokens
-    covariance = sums.products[layer] / tokens - np.outer(mean, mean)
-    return float(np.linalg.eigvalsh(covariance)[-1])
+    tokens = sums.n_windows * (sums.length - FIRST)
+    mean = sums.totals[:, layer, FIRST : sums.length].sum(axis=(0, 1)) / tokens
+    covariance = sums.products[:, layer].sum(axis=0) / tokens - np.outer(mean, mean)
+    return _largest_eigenvalue(covariance)
+
+
+def _largest_eigenvalue(matrix: Array) -> float:
+    """Return the largest eigenvalue of a symmetric matrix."""
+    from scipy.linalg import eigvalsh
+
+    last = len(matrix) - 1
+    return float(eigvalsh(matrix, subset_by_index=[last, last])[0])
 
 
 def _context(sums: Sums, layer: int) -> float:
@@ -223,6 +274,20 @@ def _context(sums: Sums, layer: int) -> float:
     total = sums.totals[:, layer, FIRST : sums.length].sum(axis=(0, 1))
     mean = total / (count * width)
     return float(sums.context[layer] / (count * width**2) - mean @ mean)
+
+
+def _probe_error(sums: Sums, layer: int, rows: npt.NDArray[np.int64]) -> float:
+    """Return the mean error of the probe at these positions; NaN if none was run."""
+    rows, windows = rows[rows >= FIRST], int(sums.probed[0])
+    if not windows or not len(rows):
+        return math.nan
+    return float(sums.probe_errors[layer, rows].mean() / windows)
+
+
+def _probe_chance(rows: npt.NDArray[np.int64]) -> float:
+    """Return the mean distance of these positions from their median."""
+    rows = rows[rows >= FIRST]
+    return float(np.abs(rows - np.median(rows)).mean()) if len(rows) else math.nan
 
 
 def _texts_needed(halves: Halves, count: int) -> int | None:

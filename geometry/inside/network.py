@@ -27,7 +27,7 @@ from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import Splitter, Window, draw_windows, find_texts
-from geometry.models.sources.catalogue import SAMPLE, canonical
+from geometry.models.sources.catalogue import BUNDLED, canonical
 from geometry.models.sources.local_models import hub_cache, locate, locate_address, snapshot_of
 from geometry.models.sources.locating import located
 from geometry.models.sources.opening import name_of
@@ -37,7 +37,7 @@ from geometry.models.tokens import FastTokenizer, load_tokenizer, without_row
 if TYPE_CHECKING:
     import torch
 
-Weights = Literal["trained", "random"]
+Weights = Literal["trained", "random", "shuffled"]
 FULL = "Open a complete checkpoint in the Hugging Face layout, or a GGUF file."
 DOWNLOAD = "“File › Measure positions inside a model…” and “helixscope positions” download it."
 ADVICE = "Check that the model is one that transformers loads."
@@ -224,9 +224,10 @@ def load_network(
     device
         Of torch: "cpu", "cuda", "mps".
     weights
-        "random" for the initial weights of a training of the same architecture.
+        "random" for the initial weights of a training of the same architecture; "shuffled" for the
+        trained ones with the entries of each matrix, embeddings included, in random order.
     seed
-        Of random weights.
+        Of random and shuffled weights.
     head
         Whether to load a causal language model with its head; encoders are loaded without.
     attention
@@ -290,6 +291,8 @@ def _load(
             **options,
         )
         _check_complete(name, loading_info)
+        if weights == "shuffled":
+            _shuffle(module, seed)
     if getattr(config, "is_encoder_decoder", False):
         module = module.get_encoder()
     module = module.to(device).eval()
@@ -310,10 +313,21 @@ def _load(
     )
 
 
+def _shuffle(module: torch.nn.Module, seed: int) -> None:
+    """Put the entries of each matrix of a network in random order."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+    for parameter in module.parameters():
+        if parameter.ndim > 1:
+            flat = parameter.detach().reshape(-1)
+            parameter.data = flat[torch.randperm(len(flat), generator=random)].view_as(parameter)
+
+
 def _place(source: Source) -> Path:
     """Return the folder or the GGUF file of a source."""
-    if source.text == SAMPLE:
-        folder = locate(SAMPLE)
+    if source.text in BUNDLED:
+        folder = locate(source.text)
         if folder is not None:
             return folder
     path = Path(source.text).expanduser()
@@ -408,8 +422,8 @@ def _identity(place: Path) -> str:
 
 
 def _name(source: Source, place: Path) -> str:
-    if source.text == SAMPLE:
-        return SAMPLE
+    if source.text in BUNDLED:
+        return source.text
     return name_of(place) if source.address is None else canonical(source.address).short
 
 

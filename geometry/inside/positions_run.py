@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
@@ -18,10 +19,13 @@ from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
 from geometry.inside.mixing import Mixing, measure_mixing
-from geometry.inside.network import RunnableNetwork, Weights, load_network
+from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.probe import run_probes
 from geometry.inside.published import Compared, compare
 from geometry.inside.record import (
     DESCRIPTION,
+    Control,
+    control_of_json,
     counters_as_json,
     layers_as_json,
     published_as_json,
@@ -29,10 +33,13 @@ from geometry.inside.record import (
 )
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.sums import Sums
-from geometry.inside.windows import Window, digest
+from geometry.inside.windows import Corpus, Window, corpus_of, digest, find_texts
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
+KINDS: tuple[Literal["random", "shuffled"], ...] = ("random", "shuffled")
+"""Controls: weights before any training, and trained weights in random order."""
+_WITH = {"random": "with random weights", "shuffled": "with shuffled weights"}
 
 Report = Callable[[str, int, int], None]
 """Called with the current step, the number of windows done, and the total; may raise to stop."""
@@ -48,8 +55,9 @@ class PositionsResult:
         Layers of the residual stream, the embedding first.
     counters, mixing
         Counters of each layer; and how much LayerNorm mixes each pair of them.
-    random_weights
-        Layers of the same network with random weights; empty if not measured.
+    controls
+        The same network with random and with shuffled weights, of several seeds; empty if not
+        measured.
     windows
         Number of windows of the two halves.
     published
@@ -58,10 +66,15 @@ class PositionsResult:
 
     layers: tuple[LayerPositions, ...]
     counters: tuple[tuple[Counter, ...], ...]
-    random_weights: tuple[LayerPositions, ...]
+    controls: tuple[Control, ...]
     windows: tuple[int, int]
     published: tuple[Compared, ...] = ()
     mixing: tuple[tuple[Mixing, ...], ...] = ()
+
+    @property
+    def random_weights(self) -> tuple[LayerPositions, ...]:
+        """Layers of the first network with random weights; empty if not measured."""
+        return next((control.layers for control in self.controls if control.kind == "random"), ())
 
 
 def measure_positions(
@@ -101,21 +114,16 @@ def measure_positions(
         network = load_network(settings.source, device=device)
         length = min(settings.length, network.longest or settings.length)
         windows = network.windows_of(settings.texts, length, settings.texts_at_most, settings.seed)
-        sums = _summed(folder, network, windows, "trained", device, report)
-        control = None
-        if settings.control:
-            del network  # only one network is in memory at a time
-            report("Creating the network with random weights", 0, 1)
-            random_network = load_network(
-                settings.source, device=device, weights="random", seed=settings.seed
-            )
-            control = _summed(folder, random_network, windows, "random", device, report)
-            network = random_network
+        corpus = corpus_of(find_texts(settings.texts))
+        identity = f"{network.files} {digest([w for batch in batches_of(windows) for w in batch])}"
+        sums = _summed(folder, network, windows, "trained", identity, device, report)
         special = special_positions(network, len(windows[0].ids))
-        result = _measured(settings, network, sums, control, special, report)
+        network.module.to("meta")  # its weights are not needed any more
+        controls = _controls(folder, settings, windows, special, identity, device, report)
+        result = _measured(settings, network, sums, controls, special, report)
         metadata = {"name": network.name, "source": settings.source}
         write_tensors(out, sums, special, result.layers, result.random_weights, metadata)
-        described = _described(settings, network, windows, special, result, sums)
+        described = _described(settings, network, windows, corpus, special, result, sums)
         write_json(described, out / DESCRIPTION, InsideError, indent=1)
     folder.finish()
     return result
@@ -131,51 +139,84 @@ def _summed(
     folder: _RunFolder,
     network: RunnableNetwork,
     windows: Sequence[Window],
-    weights: Weights,
+    what: str,
+    identity: str,
     device: str,
     report: Report,
 ) -> Sums:
-    """Return the sums over all windows, continuing an earlier run."""
+    """Return the sums over all windows, with their probes, continuing an earlier run."""
     batches = batches_of(windows)
-    identity = f"{network.files} {digest([window for batch in batches for window in batch])}"
-    sums = folder.read_sums(weights, identity)
+    sums = folder.read_sums(what, identity)
     if sums is None:
         sums = Sums.empty(network.n_layers, len(windows[0].ids), network.d_model)
-    step = f"Running {network.name}" + " with random weights" * (weights == "random")
+    step = " ".join(filter(None, (network.name, _WITH.get(what.partition("-")[0]))))
 
     def save(now: Sums) -> None:
-        folder.write_sums(weights, identity, now)
+        folder.write_sums(what, identity, now)
 
     def report_windows(done: int) -> None:
-        report(step, done, len(windows))
+        report(f"Running {step}", done, len(windows))
+
+    def report_probed(done: int, total: int) -> None:
+        report(f"Reading positions in {step}", done, total)
 
     run(network, batches, sums, device=device, report=report_windows, save=save)
-    save(sums)
+    if not sums.probed:
+        save(sums)
+        run_probes(network, batches, sums, device=device, report=report_probed)
+        save(sums)
     return sums
+
+
+def _controls(
+    folder: _RunFolder,
+    settings: PositionsSettings,
+    windows: Sequence[Window],
+    special: tuple[int, ...],
+    identity: str,
+    device: str,
+    report: Report,
+) -> tuple[Control, ...]:
+    """Measure networks without what was learned, continuing an earlier run."""
+    if not settings.control:
+        return ()
+    seeds = range(settings.seed, settings.seed + settings.control_seeds)
+    controls = []
+    for kind, seed in product(KINDS, seeds):
+        what = f"{kind}-{seed}"
+        control = folder.read_control(what, identity)
+        if control is None:
+            report(f"Creating a network {_WITH[kind]}", 0, 1)
+            network = load_network(settings.source, device=device, weights=kind, seed=seed)
+            sums = _summed(folder, network, windows, what, identity, device, report)
+            del network  # only one network is in memory at a time
+            layers = (measure_layer(sums, layer, special) for layer in range(sums.n_layers))
+            control = Control(kind, seed, tuple(layers))
+            folder.write_control(what, identity, control)
+        controls.append(control)
+    return tuple(controls)
 
 
 def _measured(
     settings: PositionsSettings,
     network: RunnableNetwork,
     sums: Sums,
-    control: Sums | None,
+    controls: tuple[Control, ...],
     special: tuple[int, ...],
     report: Report,
 ) -> PositionsResult:
-    every = range(sums.n_layers)
     layers, counters, mixing = [], [], []
     counting = Counting(sums, special)
-    for layer in every:
+    for layer in range(sums.n_layers):
         report("Measuring", layer, sums.n_layers)
         layers.append(measure_layer(sums, layer, special))
         counters.append(tuple(counting.counters(layer, settings.counters)))
         mixing.append(tuple(measure_mixing(sums, layer, counters[-1], special)))
-    random = tuple(measure_layer(control, layer, special) for layer in every) if control else ()
     windows = int(sums.windows[0]), int(sums.windows[1])
     return PositionsResult(
         tuple(layers),
         tuple(counters),
-        random,
+        controls,
         windows,
         compare(network, sums, tuple(layers)),
         tuple(mixing),
@@ -186,6 +227,7 @@ def _described(
     settings: PositionsSettings,
     network: RunnableNetwork,
     windows: Sequence[Window],
+    corpus: Corpus,
     special: tuple[int, ...],
     result: PositionsResult,
     sums: Sums,
@@ -205,9 +247,11 @@ def _described(
         "counters": counters_as_json(settings.counters, result.counters, sums.d_model),
         "layernorm": [layers_as_json(pairs) for pairs in result.mixing],
         "random_weights": layers_as_json(result.random_weights),
+        "controls": [control.as_json() for control in result.controls],
         "published": published_as_json(result.published),
         "texts": [{"file": window.file, "first_token": window.first_token} for window in windows],
         "special_tokens": list(special),
+        "corpus": asdict(corpus),
         "seed": settings.seed,
     }
 
@@ -259,34 +303,57 @@ class _RunFolder:
         """Lock the folder; InsideError if another run is using it."""
         return lock_folder(self._work, InsideError, named=self.folder)
 
-    def read_sums(self, weights: Weights, identity: str) -> Sums | None:
-        """Return saved sums over these windows; None if there are none.
+    def read_sums(self, what: str, identity: str) -> Sums | None:
+        """Return saved sums of a network over these windows; None if there are none.
 
         Raises InsideError: the file is damaged, or the texts or the network have changed.
         """
         from safetensors import safe_open
 
-        path = self._work / f"{weights}.safetensors"
+        path = self._work / f"{what}.safetensors"
         if not path.is_file():
             return None
         with reading(str(path), _AGAIN, error=InsideError):
             with safe_open(path, framework="numpy") as file:
-                same = (file.metadata() or {}).get("windows") == identity
+                saved = (file.metadata() or {}).get("windows")
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             sums = Sums.of_tensors(tensors)
-        if not same:
-            raise InsideError(
-                f"The texts or the model of the run in {self.folder} have changed.", _AGAIN
-            )
+        self._check_same(saved, identity)
         return sums
 
-    def write_sums(self, weights: Weights, identity: str, sums: Sums) -> None:
+    def write_sums(self, what: str, identity: str, sums: Sums) -> None:
         """Save sums; see :meth:`read_sums`."""
         from safetensors.numpy import save
 
-        path = self._work / f"{weights}.safetensors"
+        path = self._work / f"{what}.safetensors"
         with writing(path, InsideError):
             write_bytes(save(sums.tensors(), metadata={"windows": identity}), path)
+
+    def read_control(self, what: str, identity: str) -> Control | None:
+        """Return a saved control over these windows; None if there is none.
+
+        Raises InsideError: the file is damaged, or the texts or the network have changed.
+        """
+        path = self._work / f"{what}.json"
+        if not path.is_file():
+            return None
+        with reading(str(path), _AGAIN, error=InsideError):
+            content = read_json(path)
+            control = control_of_json(content["control"])
+        self._check_same(content.get("windows"), identity)
+        return control
+
+    def write_control(self, what: str, identity: str, control: Control) -> None:
+        """Save a control, and remove its sums, which are not needed any more."""
+        content = {"windows": identity, "control": control.as_json()}
+        write_json(content, self._work / f"{what}.json", InsideError)
+        (self._work / f"{what}.safetensors").unlink(missing_ok=True)
+
+    def _check_same(self, saved: object, identity: str) -> None:
+        if saved != identity:
+            raise InsideError(
+                f"The texts or the model of the run in {self.folder} have changed.", _AGAIN
+            )
 
     def finish(self) -> None:
         """Remove the sums."""

@@ -2,8 +2,9 @@
 
 Tensors: ``half_a``, ``half_b`` float32 [n_layers + 1, length, d_model], the mean of the residual
 stream at each position over each half of the texts; ``windows`` int64 [2], their number;
-``special`` int64, the positions of special tokens; ``share``, ``share_noise``, ``halves_cosine``
-and, where it was measured, ``random_share`` float64 [n_layers + 1], as in ``positions.json``.
+``special`` int64, the positions of special tokens; ``share``, ``share_noise``, ``halves_cosine``,
+``energy``, ``probe_error``, ``probe_chance`` and, where it was measured, ``random_share`` float64
+[n_layers + 1], as in ``positions.json``.
 Metadata: ``format``, ``version``, ``name``, ``source``.
 """
 
@@ -28,7 +29,7 @@ from geometry.inside.mixing import Mixing
 from geometry.inside.published import CONDITIONS, QUANTITIES, SOURCE, Compared
 from geometry.inside.settings import InsideError
 from geometry.inside.sums import Sums
-from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
+from geometry.models.sources.layer_tables import AMOUNTS, FILE_NAME, FORMAT, MEASURED, VERSION
 from geometry.pca.components import Array
 
 DESCRIPTION = "positions.json"
@@ -56,13 +57,42 @@ def write_tensors(
         "windows": sums.windows,
         "special": np.asarray(special, np.int64),
     }
-    for name in ("share", "share_noise", "halves_cosine"):
+    for name in (*MEASURED, *AMOUNTS):
         tensors[name] = np.array([getattr(layer, name) for layer in layers])
     if random_weights:
         tensors["random_share"] = np.array([layer.share for layer in random_weights])
     attributes = {"format": FORMAT, "version": VERSION, **metadata}
     with writing(folder / FILE_NAME, InsideError):
         write_bytes(save(tensors, metadata=attributes), folder / FILE_NAME)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Control:
+    """The layers of a network without what it has learned.
+
+    Attributes
+    ----------
+    kind
+        "random" or "shuffled", see :func:`geometry.inside.network.load_network`.
+    seed
+        Of its weights.
+    layers
+        Its positions.
+    """
+
+    kind: str
+    seed: int
+    layers: tuple[LayerPositions, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return its entry in ``positions.json``."""
+        return {"kind": self.kind, "seed": self.seed, "layers": layers_as_json(self.layers)}
+
+
+def control_of_json(entry: Mapping[str, Any]) -> Control:
+    """Read an entry that :meth:`Control.as_json` has written."""
+    layers = tuple(_measured(layer, LayerPositions) for layer in entry["layers"])
+    return Control(str(entry["kind"]), int(entry["seed"]), layers)
 
 
 def layers_as_json(layers: Sequence[LayerPositions | Mixing]) -> list[dict[str, Any]]:
@@ -151,11 +181,14 @@ class Description:
         Measurements of counters, without those too rare in the texts.
     published
         Published numbers with ours; empty if there are none.
+    controls
+        The same network without what it has learned; empty if it was not measured.
     """
 
     layers: tuple[LayerPositions, ...]
     counters: tuple[CounterByLayer, ...]
     published: tuple[Compared, ...]
+    controls: tuple[Control, ...]
 
 
 def read_description(folder: Path, n_layers: int) -> Description:
@@ -185,13 +218,16 @@ def read_description(folder: Path, n_layers: int) -> Description:
             if len(entry["share"]) == n_layers
         )
         published = tuple(_compared(entry, n_layers) for entry in content["published"])
-        return Description(layers, counters, published)
+        controls = tuple(control_of_json(entry) for entry in content.get("controls", ()))
+        if any(len(control.layers) != n_layers for control in controls):
+            raise InsideError(f"{path} has controls of another number of layers.")
+        return Description(layers, counters, published, controls)
 
 
 def _measured(entry: Mapping[str, Any], kind: Any) -> Any:
     """Return measurements as a dataclass; null is NaN."""
     missing = {
-        f.name: math.nan for f in fields(kind) if f.type == "float" and entry[f.name] is None
+        f.name: math.nan for f in fields(kind) if f.type == "float" and entry.get(f.name, 0) is None
     }
     return convert({**entry, **missing}, kind)
 

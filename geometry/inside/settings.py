@@ -9,8 +9,10 @@ from geometry.checkpoints.errors import HelixscopeError
 SIZES = {"sentence": 24, "word": 40, "line": 96, "brackets": 6, "newline": 48}
 """Number of values of each counter, from 0; larger ones are left out, as too rare to measure."""
 COUNTERS = ("position", *SIZES)
+GROUPS = 8
+"""Groups of texts, four in each half, from which the noise of a mean over texts is estimated."""
 SAMPLE_TEXTS = "sample"
-"""Used in place of a path: the pages of the user guide."""
+"""Used in place of a path: the texts included with Helixscope."""
 
 
 class InsideError(HelixscopeError):
@@ -36,7 +38,9 @@ class PositionsSettings:
     seed
         Seed of windows and random weights.
     control
-        Whether to measure the same network with random weights too.
+        Whether to measure the same network without what it has learned too.
+    control_seeds
+        Number of networks with random weights, and of networks with shuffled weights.
     """
 
     source: str
@@ -46,6 +50,7 @@ class PositionsSettings:
     counters: tuple[str, ...] = ("position", "sentence", "word", "line")
     seed: int = 0
     control: bool = True
+    control_seeds: int = 3
 
     def check(self) -> None:
         """Raise InsideError if a setting is impossible."""
@@ -56,3 +61,5 @@ class PositionsSettings:
             )
         if self.texts_at_most < 1:
             raise InsideError("At least one text is needed.")
+        if self.control and self.control_seeds < 1:
+            raise InsideError("A control needs at least one seed.")

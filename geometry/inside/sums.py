@@ -3,76 +3,88 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.inside.settings import SIZES
+from geometry.inside.settings import GROUPS, SIZES
+from geometry.inside.windows import half_of
 from geometry.pca.components import Array
 
 if TYPE_CHECKING:
     import torch
 
 FIRST = 4
-"""First position of context means and the covariance: before it, many models have an attention
-sink, whose norm is a thousand times the others'."""
-COVARIANCE_STRIDE = 8
-"""The covariance uses every eighth position, with another offset in each window; all positions
-would cost a tenth of the forward pass."""
+"""First position of context means, the covariance and the probe: before it, many models have an
+attention sink, whose norm is a thousand times the others'."""
 
 
 @dataclass(eq=False, slots=True)
 class Sums:
-    """Sums over the windows so far, in float64; K is the number of values of all counters.
+    """Sums over the windows so far; K is the number of values of all counters.
+
+    In float64, except those by group, which only estimate noise.
 
     Values are in one axis: first the positions, then those of each counter of
     :data:`geometry.inside.settings.SIZES`.
 
     Attributes
     ----------
-    windows : (2,) int64
-        Number of windows in each half.
+    group_windows : (GROUPS,) int64
+        Number of windows in each group of texts.
     totals : (2, n_layers, K, d_model)
         Σ h over the tokens with each value, by half.
+    groups : (GROUPS, n_layers, length, d_model) float32
+        Σ h by position, by group of texts.
     together : (2, K, K) int64
         Number of tokens with each pair of values; on the diagonal, with each value.
     energy : (n_layers, length)
         Σ ‖h‖² by position.
     context : (n_layers,)
         Σ over windows of ‖Σ h over the positions from :data:`FIRST`‖².
-    products : (n_layers, d_model, d_model)
-        Σ h hᵀ over an eighth of the positions from :data:`FIRST`.
-    product_mean : (n_layers, d_model)
-        Σ h over the same tokens.
-    product_tokens : (1,) int64
-        Their number.
+    products : (2, n_layers, d_model, d_model)
+        Σ h hᵀ over the positions from :data:`FIRST`, by half.
+    probe_errors : (n_layers, length)
+        Σ of the distances, in positions, between the position and what a probe reads from h, over
+        the windows of :func:`geometry.inside.probe.run_probes`.
+    probed : (1,) int64
+        Number of these windows.
     """
 
-    windows: npt.NDArray[np.int64]
+    group_windows: npt.NDArray[np.int64]
     totals: Array
+    groups: npt.NDArray[np.float32]
     together: npt.NDArray[np.int64]
     energy: Array
     context: Array
     products: Array
-    product_mean: Array
-    product_tokens: npt.NDArray[np.int64]
+    probe_errors: Array
+    probed: npt.NDArray[np.int64]
 
     @classmethod
     def empty(cls, n_layers: int, length: int, d_model: int) -> Self:
         """Return sums over nothing."""
         n_values = length + sum(SIZES.values())
         return cls(
-            np.zeros(2, np.int64),
+            np.zeros(GROUPS, np.int64),
             np.zeros((2, n_layers, n_values, d_model)),
+            np.zeros((GROUPS, n_layers, length, d_model), np.float32),
             np.zeros((2, n_values, n_values), np.int64),
             np.zeros((n_layers, length)),
             np.zeros(n_layers),
-            np.zeros((n_layers, d_model, d_model)),
-            np.zeros((n_layers, d_model)),
+            np.zeros((2, n_layers, d_model, d_model)),
+            np.zeros((n_layers, length)),
             np.zeros(1, np.int64),
         )
+
+    @property
+    def windows(self) -> npt.NDArray[np.int64]:
+        """(2,) int64: number of windows in each half."""
+        windows: npt.NDArray[np.int64] = self.group_windows.reshape(2, -1).sum(axis=1)
+        return windows
 
     @property
     def length(self) -> int:
@@ -92,7 +104,7 @@ class Sums:
     @property
     def n_windows(self) -> int:
         """Number of windows in both halves."""
-        return int(self.windows.sum())
+        return int(self.group_windows.sum())
 
     def values_of(self, counter: str) -> slice:
         """Return the values of a counter, or of "position"."""
@@ -136,13 +148,12 @@ class Accumulators:
         self.sums = sums
         self.device = torch.device("cpu" if torch.device(device).type == "mps" else device)
 
-        def tensor(values: Array) -> torch.Tensor:
+        def tensor(values: npt.NDArray[Any]) -> torch.Tensor:
             return torch.from_numpy(values).to(self.device)
 
-        self.totals, self.energy, self.context = map(
-            tensor, (sums.totals, sums.energy, sums.context)
-        )
-        self.products, self.product_mean = map(tensor, (sums.products, sums.product_mean))
+        self.totals, self.groups = tensor(sums.totals), tensor(sums.groups)
+        self.energy, self.context = tensor(sums.energy), tensor(sums.context)
+        self.products = tensor(sums.products)
 
     def write(self) -> None:
         """Update the sums from the tensors."""
@@ -150,7 +161,7 @@ class Accumulators:
 
         if self.device.type == "cpu":
             return
-        for name in ("totals", "energy", "context", "products", "product_mean"):
+        for name in ("totals", "groups", "energy", "context", "products"):
             torch.from_numpy(getattr(self.sums, name)).copy_(getattr(self, name))
 
     def not_finite(self) -> int | None:
@@ -171,34 +182,29 @@ class Batch:
     ----------
     to
         The sums to add to.
-    half
-        0 or 1.
+    groups
+        Of the windows, all in the same half.
     labels : (batch, length, n_counters) int16
         Counters of the tokens; -1 where there is none.
     """
 
-    def __init__(self, to: Accumulators, half: int, labels: npt.NDArray[np.int16]) -> None:
+    def __init__(
+        self, to: Accumulators, groups: Sequence[int], labels: npt.NDArray[np.int16]
+    ) -> None:
         import torch
 
         sums = to.sums
-        self._to, self._half, self._n = to, half, len(labels)
+        self._to, self._half, self._n = to, half_of(groups[0]), len(labels)
+        self._groups = torch.tensor(groups, device=to.device)
         starts = [place.start for place in value_ranges(sums.length).values()][1:]
         columns = np.where(labels < 0, -1, labels.astype(np.int64) + starts)
         self._columns = columns.reshape(-1, len(starts))
-        length, before = sums.length, sums.n_windows
-        sample = [
-            i * length
-            + np.arange(FIRST + (before + i) % COVARIANCE_STRIDE, length, COVARIANCE_STRIDE)
-            for i in range(self._n)
-        ]
-        self._sample = torch.from_numpy(np.concatenate(sample)).to(to.device)
         self._chooser = self._make_chooser().to(to.device)
 
     def count(self) -> None:
         """Count the windows and the pairs of values; called once."""
         sums, length = self._to.sums, self._to.sums.length
-        sums.windows[self._half] += self._n
-        sums.product_tokens += len(self._sample)
+        np.add.at(sums.group_windows, self._groups.cpu().numpy(), 1)
         positions = np.tile(np.arange(length), self._n)[:, None]
         values = np.concatenate([positions, self._columns], axis=1)
         known = values >= 0
@@ -214,11 +220,11 @@ class Batch:
         totals = to.totals[self._half, layer]
         totals[:length] += h.sum(dim=0)
         totals[length:] += self._chooser @ flat
+        to.groups[:, layer].index_add_(0, self._groups, h)
         to.energy[layer] += h.norm(dim=2).square().sum(dim=0)
         to.context[layer] += h[:, FIRST:].sum(dim=1).double().square().sum()
-        sample = flat[self._sample]
-        to.products[layer] += sample.T @ sample
-        to.product_mean[layer] += sample.sum(dim=0)
+        later = h[:, FIRST:].reshape(-1, h.shape[-1])
+        to.products[self._half, layer] += later.T @ later
 
     def _make_chooser(self) -> torch.Tensor:
         """Return the sparse matrix that sums the tokens with each value of a counter."""

@@ -7,6 +7,7 @@ mean over them then has the noise of independent texts.
 from __future__ import annotations
 
 import hashlib
+import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,16 +19,18 @@ import numpy.typing as npt
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.stores import cannot_read
 from geometry.inside.counters import CountedText
-from geometry.inside.settings import SAMPLE_TEXTS, InsideError
+from geometry.inside.settings import GROUPS, SAMPLE_TEXTS, InsideError
 
 SUFFIXES = (".txt", ".md")
 """Suffixes of text files in a folder."""
-GUIDE = Path(__file__).parents[2] / "resources" / "guide"
-"""The user guide: the texts included with Helixscope."""
+SAMPLE = Path(__file__).parents[2] / "resources" / "texts.zip"
+"""The texts included with Helixscope: its documentation, as it was in November 2026."""
 MAX_BYTES = 20_000_000
 """Maximum bytes read of a file: enough for thousands of windows, and split in seconds."""
 SPARE = 4
 """Candidates per chosen window, so that a few texts do not make up all windows."""
+MAX_DIGESTED = 250_000_000
+"""Maximum bytes of texts whose digest is computed: a second's work."""
 MIN_LENGTH = 16
 """Minimum tokens of a window."""
 MIN_WINDOWS = 4
@@ -63,14 +66,17 @@ def find_texts(place: Path | str) -> list[TextFile]:
     Parameters
     ----------
     place
-        A path, or "sample" for the pages of the user guide; "./sample" is a path.
+        A path, or "sample" for the texts in :data:`SAMPLE`; "./sample" is a path.
 
     Raises
     ------
     InsideError
         There are no texts.
     """
-    place = GUIDE if place == SAMPLE_TEXTS else Path(place).expanduser()
+    if place == SAMPLE_TEXTS:
+        with zipfile.ZipFile(SAMPLE) as kept:
+            return [TextFile(name, None, kept.read(name).decode()) for name in kept.namelist()]
+    place = Path(place).expanduser()
     if place.is_file():
         return [TextFile(place.name, place)]
     if not place.is_dir():
@@ -82,6 +88,35 @@ def find_texts(place: Path | str) -> list[TextFile]:
             f"The folder {str(place)!r} contains no text.", "Texts are .txt and .md files."
         )
     return texts
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What identifies texts.
+
+    Attributes
+    ----------
+    files
+        Number of files.
+    digest
+        SHA-256 of the files' names and contents, as far as these are read; None if they are larger
+        than :data:`MAX_DIGESTED` altogether.
+    """
+
+    files: int
+    digest: str | None
+
+
+def corpus_of(texts: Sequence[TextFile]) -> Corpus:
+    """Identify texts. Raises SourceError: one cannot be read."""
+    result, size = hashlib.sha256(), 0
+    for text in texts:
+        content = text.read().encode("utf-8", "replace")
+        size += len(content)
+        if size > MAX_DIGESTED:
+            return Corpus(len(texts), None)
+        result.update(f"{text.name}\0{len(content)}\0".encode("utf-8", "replace") + content)
+    return Corpus(len(texts), result.hexdigest())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -126,8 +161,8 @@ class Window:
     ----------
     file, first_token
         The text's name, and the first of its tokens in the window.
-    half
-        0 or 1.
+    group
+        From 0 to :data:`geometry.inside.settings.GROUPS` - 1; the first ones are of half 0.
     ids : (length,) int64
         Tokens, special ones included.
     labels : (length, 5) int16
@@ -136,18 +171,29 @@ class Window:
 
     file: str
     first_token: int
-    half: int
+    group: int
     ids: npt.NDArray[np.int64]
     labels: npt.NDArray[np.int16]
+
+    @property
+    def half(self) -> int:
+        """0 or 1."""
+        return half_of(self.group)
+
+
+def half_of(group: int) -> int:
+    """Return the half, 0 or 1, of a group of texts."""
+    return group // (GROUPS // 2)
 
 
 def draw_windows(
     texts: Sequence[TextFile], splitter: Splitter, length: int, at_most: int, seed: int
 ) -> list[Window]:
-    """Draw windows from texts, in two halves.
+    """Draw windows from texts, in two halves of four groups each.
 
-    All windows of a text are in the same half, so that peculiarities of a text are not shared by
-    both; if a half would have less than :data:`FAIREST` of the windows, windows alternate instead.
+    All windows of a text are in the same half and group, so that peculiarities of a text are not
+    shared by both; if a half would have less than :data:`FAIREST` of the windows, or a group none,
+    windows alternate instead.
 
     Parameters
     ----------
@@ -188,10 +234,10 @@ def draw_windows(
             "Use more or longer texts, or shorter windows.",
         )
     chosen = [candidates[i] for i in random.permutation(len(candidates))[:at_most]]
-    halves = split_in_halves([number for number, *_ in chosen])
+    groups = split_in_groups([number for number, *_ in chosen])
     return [
-        Window(texts[number].name, first, half, *_with_special(splitter, ids, labels))
-        for (number, first, ids, labels), half in zip(chosen, halves, strict=True)
+        Window(texts[number].name, first, group, *_with_special(splitter, ids, labels))
+        for (number, first, ids, labels), group in zip(chosen, groups, strict=True)
     ]
 
 
@@ -210,23 +256,42 @@ def window_starts(
 
 def split_in_halves(texts: Sequence[int]) -> list[int]:
     """Return the half of each window, given the number of its text."""
-    numbers, counts = np.unique(texts, return_counts=True)
-    halves, sizes = {}, [0, 0]
-    for at in np.argsort(-counts, kind="stable"):
-        half = int(sizes[1] < sizes[0])
-        halves[int(numbers[at])] = half
-        sizes[half] += int(counts[at])
-    if min(sizes) < FAIREST * len(texts):
+    halves = _divided(texts, 2)
+    if min(np.bincount(halves, minlength=2)) < FAIREST * len(texts):
         return [i % 2 for i in range(len(texts))]
-    return [halves[text] for text in texts]
+    return halves
+
+
+def split_in_groups(texts: Sequence[int]) -> list[int]:
+    """Return the group of each window, given the number of its text; see :class:`Window`."""
+    halves, per_half = np.array(split_in_halves(texts)), GROUPS // 2
+    groups = np.zeros(len(texts), np.int64)
+    for half in (0, 1):
+        own = np.flatnonzero(halves == half).tolist()
+        parts = _divided([texts[i] for i in own], per_half)
+        if len(set(parts)) < per_half:
+            parts = [i % per_half for i in range(len(own))]
+        groups[own] = half * per_half + np.array(parts, np.int64)
+    return [int(group) for group in groups]
+
+
+def _divided(texts: Sequence[int], count: int) -> list[int]:
+    """Divide windows by their texts, the largest texts first, into parts of similar size."""
+    numbers, counts = np.unique(texts, return_counts=True)
+    parts, sizes = {}, [0] * count
+    for at in np.argsort(-counts, kind="stable"):
+        part = sizes.index(min(sizes))
+        parts[int(numbers[at])] = part
+        sizes[part] += int(counts[at])
+    return [parts[text] for text in texts]
 
 
 def digest(windows: Sequence[Window]) -> str:
-    """Return an identifier of the windows' tokens and halves."""
+    """Return an identifier of the windows' tokens and groups."""
     result = hashlib.sha256()
     for window in windows:
         result.update(window.ids.tobytes())
-        result.update(bytes([window.half]))
+        result.update(bytes([window.group]))
     return result.hexdigest()[:16]
 
 

@@ -196,7 +196,8 @@ def _positions(
 def _effects(
     report: Callable[..., None], source: str, fingerprint: str, texts: str, **options: Any
 ) -> dict[str, Any]:
-    from geometry.inside.intervene import Effects, intervene
+    from geometry.inside.effects import Effects
+    from geometry.inside.intervene import intervene
 
     _check_same(options.get("layer") or source, options.get("table"), fingerprint)
     at = ("", 0, 1)

@@ -224,15 +224,16 @@ def follow_turning(found: LookBack) -> Turning | None:
     Parameters
     ----------
     found
-        In three components, with the lags 1, 2, 3 …
+        In three components, with lags that are multiples of the first: 1, 2, 3 … or 5, 10, 15 …
 
     Returns
     -------
     Turning
         Or None where the screw fits fewer than two of the first lags.
     """
-    if found.rotations.shape[1] != 3 or found.lags[-1] != len(found.lags):
-        raise ValueError("expected three components, and every lag from 1 on")
+    even = found.lags[-1] == len(found.lags) * found.lags[0]
+    if found.rotations.shape[1] != 3 or not even:
+        raise ValueError("expected three components, and lags that are multiples of the first")
     bad = np.flatnonzero(found.r2["screw"] < CLEAR_R2)
     n = int(bad[0]) if len(bad) else len(found.lags)
     if n < 2:

@@ -20,12 +20,13 @@ import numpy.typing as npt
 from scipy.optimize import leastsq
 
 from geometry.checkpoints.memo import Recent
+from geometry.evidence.bootstrap import Intervals, intervals
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_unit
 
-__all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
+__all__ = ["Best", "ShapeFit", "ShapeName", "Shapes", "fit_shapes", "shape_intervals"]
 
 Best = Literal["line", "arc", "circle", "helix", "drifting_helix", "none"]
 """The curve that describes the positions; an arc is less than one turn of a circle."""
@@ -97,6 +98,11 @@ class Shapes:
             return None
         return self.fits["circle" if self.best == "arc" else self.best]
 
+    @property
+    def turning(self) -> ShapeFit | None:
+        """The circle or helix that describes the points; None for an arc, a line or none."""
+        return None if self.best in ("line", "arc") else self.described
+
 
 def fit_shapes(
     coordinates: npt.ArrayLike,
@@ -141,6 +147,36 @@ def fit_shapes(
     else:
         fits = _all_fits(points, check)
     return Shapes(fits, evidence, _best(fits, evidence))
+
+
+def shape_intervals(
+    rows: npt.ArrayLike,
+    shapes: Shapes,
+    components: tuple[int, ...] = (1, 2, 3),
+    *,
+    check: Callable[[], None] | None = None,
+) -> Intervals | None:
+    """Return the intervals of the curve that describes some rows.
+
+    Parameters
+    ----------
+    rows : (m, d)
+        Consecutive rows of a position table.
+    shapes
+        The curves fitted to them.
+    components
+        The three principal components in which they were fitted, from 1.
+    check
+        Called between draws; may raise to stop.
+
+    Returns
+    -------
+    Intervals
+        None for fewer than 32 rows, and for rows without these components.
+    """
+    if shapes.evidence is None:
+        return None
+    return intervals(rows, shapes.evidence, shapes.turning, components=components, check=check)
 
 
 def _nothing() -> None: ...

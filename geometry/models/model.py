@@ -34,6 +34,7 @@ from geometry.models.families.model_types import TIED
 from geometry.models.families.stack import NOT_ADDED, Resizing
 from geometry.models.layers import FULL, LEARNED, Layers
 from geometry.models.matrices import WeightName, read_positions
+from geometry.models.notes import Making, Note
 from geometry.models.parts import does_not_fit, read_part, undecodable, why_missing
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.gguf_settings import GGUF
@@ -97,6 +98,8 @@ class PositionalModel:
     whole
         Opens the whole model if this is only one of its tables; it determines the positions of a
         prompt's tokens. It raises SourceError if there is no such model.
+    making
+        What is known of its making; nothing if None.
 
     Raises
     ------
@@ -117,6 +120,7 @@ class PositionalModel:
         commit: str | None = None,
         beside: FolderFiles | None = None,
         whole: Callable[[], PositionalModel] | None = None,
+        making: Making | None = None,
     ) -> None:
         architecture = with_stored_rates(store, architecture)
         self._store = store
@@ -128,6 +132,7 @@ class PositionalModel:
         self.source = source
         self.name = visible(name)
         self.commit = commit
+        self.making = making or Making()
         self.family = architecture.family
         self.rotary, self.lags = architecture.rotary, architecture.lags
         self.rows = architecture.rows
@@ -270,9 +275,17 @@ class PositionalModel:
         return self.lags is None and self.rows is None
 
     @property
+    def notes(self) -> tuple[Note, ...]:
+        """Notes on its making: what was imposed on its positions, rather than learned."""
+        return self.making.notes
+
+    @property
     def usual_positions(self) -> tuple[int, int]:
-        """The range that is measured by default: all rows except position 0 of a text."""
-        last = self.n_positions - 1
+        """The range that is measured by default.
+
+        All rows except position 0 of a text, and the last ones if they are known to be untrained.
+        """
+        last = max(0, self.n_positions - 1 - self.making.untrained)
         return (min(1, last) if self.of_text else 0), last
 
     @property

@@ -14,9 +14,9 @@ from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.whole_files import parts_in, whole_file, write_json, writing
+from geometry.models.notes import FILE_NAME
+from geometry.training.making import making_of
 from geometry.training.settings import TrainingError, TrainingSettings
-
-_ABOUT = "training.json"
 
 
 @contextmanager
@@ -59,7 +59,7 @@ class RunFolder:
         self.folder, self._settings, self._corpus = folder, settings, corpus
         self.work = folder / "unfinished"
         self.tokens = self.work / "tokens.npy"
-        self._about = folder / _ABOUT
+        self._about = folder / FILE_NAME
         self.finished = False
         self.schedules = [[0, settings.steps]]
         with writing(folder, TrainingError):
@@ -112,6 +112,7 @@ class RunFolder:
             "schedules": self.schedules,
             "corpus": self._corpus,
             "finished": finished,
+            **making_of(self._settings).to_json(),
         }
         write_json(record, self._about, TrainingError)
 

@@ -67,7 +67,9 @@ SourceArgument = Annotated[
 ]
 Positions = Annotated[
     str | None,
-    typer.Option(metavar="A-B", help="Inclusive range of positions; default: 1 to the last."),
+    typer.Option(
+        metavar="A-B", help="Inclusive range of positions; default: 1 to the last that is trained."
+    ),
 ]
 Colors = Annotated[
     ColorsName,

@@ -18,7 +18,7 @@ from gui.commands.terminal import note, print_table, say
 from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Effect, Effects
 
 HEADS = 3
 """Number of heads printed for each change."""
@@ -67,13 +67,15 @@ def intervene(
     Either its learned table of positions is changed, or, of any model, pos in a layer of its
     residual stream: the mean at each position, as the command positions has measured it. The loss
     is that of predicting the next token, in nats per token; of an encoder it is the relative change
-    of its last layer's states. Intervals of 95 % are over the texts. Files of the model are never
-    changed.
+    of its last layer's states. Beside it is the same of a displacement as large, which leaves alone
+    what the change is about. Intervals of 95 % are over the files of the texts. Files of the model
+    are never changed.
     """
     from geometry.inside.effects_file import write_effects
     from geometry.inside.intervene import intervene as run
     from geometry.inside.interventions import USUAL, find_change
     from geometry.inside.windows import find_texts
+    from gui.services.effects import over
 
     os.environ.setdefault("TQDM_DISABLE", "1")  # see positions_command
     if out is not None and out.suffix.lower() != ".json":
@@ -101,13 +103,18 @@ def intervene(
             device=device,
             tell=report,
         )
-    titles = ("change", "effect", "from", "to", *("attention", "most in heads") * attention)
+    more = ("attention", "most in heads") * attention
+    titles = ("change", "effect", "from", "to", "control", "remains", "from", "to", *more)
     print_table(titles, [_row(effects, effect) for effect in effects.effects])
     if effects.baseline is None:
         note(f"Relative change of the last layer’s states, over {effects.windows} windows of text.")
     else:
         loss = format_number(effects.baseline)
         note(f"Loss as it is: {loss} nats per token, over {effects.windows} windows of text.")
+    note(
+        "Control: of a displacement of the rows that is as large, and leaves alone what the change "
+        f"is about; of several, the nearest. Intervals of 95 % are over {over(effects)}."
+    )
     if effects.layer is not None:
         note(f"Changed is pos in layer {effects.layer}{' (the embedding)' * (effects.layer == 0)}.")
     if attention:
@@ -118,6 +125,8 @@ def intervene(
     for effect in effects.effects:
         if effect.why:
             note(f"{effect.name}: {effect.why}")
+        if effect.length is not None:
+            note(f"{effect.name}: in windows of {effect.length} tokens.")
     if out is not None:
         write_effects(out, effects)
         say(f"Wrote {out}.")
@@ -129,12 +138,15 @@ def _names(changes: str) -> Sequence[str]:
 
 def _row(effects: Effects, effect: Effect) -> tuple[str, ...]:
     if effect.why:
-        return effect.name, "–", "", ""
-    numbers = (effect.delta, effect.low, effect.high)
+        return effect.name, "–", *6 * ("",)
     attention = _attention(effect) if effect.attention else ()
-    if effects.baseline is None:
-        return effect.name, *(format_percent(number) for number in numbers), *attention
-    return effect.name, *(format_number(number, 4) for number in numbers), *attention
+    control = effect.nearest
+    others = () if control is None else (control.delta, *control.difference)
+    cells = [
+        format_percent(number) if effects.baseline is None else format_number(number, 4)
+        for number in (effect.delta, effect.low, effect.high, *others)
+    ]
+    return effect.name, *cells, *("",) * (7 - len(cells)), *attention
 
 
 def _attention(effect: Effect) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -38,12 +38,16 @@ _TITLES = (
     "noise",
     "context",
     "halves’ cosine",
+    "energy",
+    "token variance",
+    "probe’s error",
     "stable rank",
     "rank",
     "relative norm",
     "top 3",
 )
 
+_CONTROLS = ("layer", "pos: random", "shuffled", "probe’s error: random", "shuffled", "chance")
 _COMPARED = ("layer", "quantity", "published", "ours", "ours, with noise")
 
 
@@ -69,8 +73,13 @@ def positions(
     device: Annotated[str, typer.Option(help="cpu, cuda or mps.")] = "cpu",
     control: Annotated[
         bool,
-        typer.Option("--control/--no-control", help="Also measure a network with random weights."),
+        typer.Option(
+            "--control/--no-control", help="Also measure networks with random and shuffled weights."
+        ),
     ] = True,
+    control_seeds: Annotated[
+        int, typer.Option(min=1, help="Number of networks of each kind of control.")
+    ] = _USUAL.control_seeds,
     table: Table = None,
     family: Family = None,
     first_rows: FirstRows = None,
@@ -82,7 +91,9 @@ def positions(
     Works without a table of positions: rotary, ALiBi, relative or none. "pos" is the share of a
     token's variance that depends on its position, "noise" what sampling adds to it in a mean over
     these texts; positions are resolved where the two halves of the texts agree, with a cosine of
-    0.9 or more. A chosen table of positions only limits the windows to its length.
+    0.9 or more. "energy" is their variance itself, and "probe's error" the mean distance, in
+    positions, between a token and the place that a linear map reads from its state, in texts that
+    the map was not fitted to. A chosen table of positions only limits the windows to its length.
     """
     # Set before the import: otherwise the library that reads GGUF files draws its own bar.
     os.environ.setdefault("TQDM_DISABLE", "1")
@@ -91,7 +102,9 @@ def positions(
 
     source, table = apart(source, chosen(table, family, first_rows))
     names = tuple(name.strip() for name in counters.split(",") if name.strip())
-    settings = PositionsSettings(source, texts, length, texts_at_most, names, seed, control=control)
+    settings = PositionsSettings(
+        source, texts, length, texts_at_most, names, seed, control, control_seeds
+    )
     settings.check()  # before a long download
     find_texts(texts)
     complete_model(source, offline=offline, whole=whole)
@@ -100,6 +113,8 @@ def positions(
     with counting_bar(counted=True) as report:
         result = measure_positions(settings, out, device=device, report=report)
     print_table(_TITLES, [_row(i, layer) for i, layer in enumerate(result.layers)])
+    if result.controls:
+        print_table(_CONTROLS, [_control_row(result, i) for i in range(len(result.layers))])
     if result.published:
         print_table(_COMPARED, [_compared_row(compared) for compared in result.published])
     for line in remarks(result):
@@ -133,9 +148,18 @@ def remarks(result: PositionsResult) -> Iterator[str]:
         listed = some_of(outliers, 8)
         yield f"Left out as outliers in some layers: positions {listed}."
     if result.random_weights:
-        shares = [layer.share for layer in result.random_weights]
+        shares = [
+            layer.share
+            for control in result.controls
+            if control.kind == "random"
+            for layer in control.layers
+        ]
         span = f"{format_percent(min(shares))} to {format_percent(max(shares))}"
-        yield f"With random weights, pos is {span} of the variance."
+        yield (
+            f"With random weights, pos is {span} of the variance. Of a model with a table of "
+            "positions this follows from the sizes of positions and tokens before training, and is "
+            "no null: compare the energy and the probe."
+        )
     yield from _layernorm(result)
     if result.published:
         from geometry.inside.published import CONDITIONS, SOURCE
@@ -178,10 +202,29 @@ def _row(number: int, layer: LayerPositions) -> tuple[str, ...]:
         format_percent(layer.share_noise),
         format_percent(layer.share_context),
         format_number(layer.halves_cosine),
+        _number(layer.energy),
+        _number(layer.token_variance),
+        _number(layer.probe_error),
         _number(layer.stable_rank),
-        str(layer.rank),
+        "–" if layer.rank is None else str(layer.rank),
         _number(layer.relative_norm),
         "–" if math.isnan(layer.top3) else format_percent(layer.top3),
+    )
+
+
+def _control_row(result: PositionsResult, number: int) -> tuple[str, ...]:
+    """Return the lowest and highest numbers of a layer's controls."""
+
+    def span(kind: str, name: str, shown: Callable[[float], str]) -> str:
+        of = [getattr(c.layers[number], name) for c in result.controls if c.kind == kind]
+        low, high = shown(min(of)), shown(max(of))
+        return low if low == high else f"{low}–{high}"
+
+    return (
+        str(number),
+        *(span(kind, "share", lambda x: format_percent(x, 2)) for kind in ("random", "shuffled")),
+        *(span(kind, "probe_error", _number) for kind in ("random", "shuffled")),
+        _number(result.layers[number].probe_chance),
     )
 
 

@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
-from geometry.claims.report import NOT_HERE, check_all, describe
+from geometry.claims.report import NOT_HERE, check_all, describe, shape_distances
 from geometry.hub.faults import Offline
 from geometry.inside.effects_file import read_effects
 from geometry.models.model import PositionalModel
@@ -107,6 +107,8 @@ class ReportFiles:
 
     def _measure(self) -> None:
         self._json = describe(self._measured, self._check)
+        if self._beside:
+            self._json["distances"] = shape_distances(self._measured, self._beside)
         for entry in PANELS.values():
             if entry.section:
                 self._json[entry.name] = self._section(entry)

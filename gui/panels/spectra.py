@@ -157,7 +157,6 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
         ),
     )
     figures = {"spectra-weights": {"chance": False}}
-    claims = {"spectrum.P": {"subjects": (P,)}, "spectrum.E": {"subjects": (P, Subject("E"))}}
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Show P of a new model, and E if that needs no download."""

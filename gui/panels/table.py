@@ -91,6 +91,7 @@ PANELS = {
             {"lookback": "looking back N tokens as a rotation and a shift"},
         ),
         PanelEntry("extend", "Extend", "Shape", "extend:ExtendPanel"),
+        PanelEntry("artefact", "PCA artefact", "Shape", "artefact.spec:ArtefactPanel"),
         PanelEntry(
             "spectra",
             "Spectra",

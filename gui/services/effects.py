@@ -15,7 +15,8 @@ from geometry.checkpoints.errors import (
     RangeError,
     TensorUnavailable,
 )
-from geometry.inside.intervene import Effect, Effects, table_of
+from geometry.inside.effects import Effect, Effects
+from geometry.inside.intervene import table_of
 from geometry.inside.interventions import (
     MAX_COMPONENTS,
     MIN_POSITIONS,
@@ -153,8 +154,16 @@ _NAMES = {
     "top 0": "no positions: their mean everywhere",
     "top 1": "only the first component",
     "fitted helix": "the fitted helix, and nothing else",
+    "polynomial as close": "a polynomial as close as the helix",
+    "cosines as close": "cosines as close as the helix",
+    "random directions": "as far, in random directions",
+    "same directions": "as far, in the same directions",
+    "same directions by row": "as far, each row by itself",
+    "norms kept": "as far, norms kept",
+    "norms kept by row": "as far, norms kept, each row by itself",
     "equal norms": "all rows of equal norm",
     "scrambled norms": "norms varying by a third",
+    "smooth norms": "norms varying as much, smoothly",
     "random turn": "turned by a random rotation",
     "into E": "turned into the tokens’ directions",
     "stretched": "stretched to twice the length",
@@ -163,7 +172,7 @@ _NAMES = {
 
 
 def named(change: str) -> str:
-    """Describe a change in words."""
+    """Describe a change or a control in words."""
     if change in _NAMES:
         return _NAMES[change]
     number = kept(change)
@@ -174,12 +183,25 @@ def named(change: str) -> str:
         return f"without components {rest.replace('-', '–')}"
     if what == "blocks":
         return f"{change.partition('of ')[2]} neighbours averaged"
+    if what == "polynomial":
+        return f"a polynomial of degree {rest}"
+    if what == "cosines":
+        return f"cosines of up to {rest} half periods"
     if what == "shift":
         return f"{rest} position{'' if rest == '1' else 's'} later"
     factors = helix_factors(change)
     if factors is not None:
         return "the fitted helix, {:g} × radius, {:g} × pitch".format(*factors)
     return change
+
+
+def over(effects: Effects) -> str:
+    """Return what intervals are over."""
+    if not effects.files:
+        return "texts"
+    n = effects.resampling.n_files
+    files = f"{n} file{'s' * (n != 1)}"
+    return files if effects.resampling.by_file else f"windows of {files}, too few to resample"
 
 
 def kept(change: str) -> int | None:

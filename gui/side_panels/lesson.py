@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from PySide6.QtCore import QSize, Qt, QUrl, Signal
 
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from gui.services.effects import EffectsResult
 from gui.services.lessons.facts import CONDITIONS, holds, needs_effects, number, tensors_for
 from gui.services.lessons.findings import Findings

@@ -14,8 +14,20 @@ DRAWN = {
     "turned": "random rotations",
     "frames": "random rotations",
     "entries": "random choices",
+    "permuted": "random orders of entries",
+    "directions": "random directions",
+    "rows": "other positions",
+    "matern": "rough random curves",
+    "band": "band-limited curves",
+    "phase": "random phases",
+    "spline": "random splines",
+    "rank": "low-rank curves",
+    "fourier": "random Fourier series",
+    "cosines": "cosine series",
+    "relabelled": "other divisions",
+    "displaced": "displacements of the same size",
 }
-"""What is drawn at random, in two words, by the name of a null distribution."""
+"""What is drawn at random, in a few words, by the name of a null distribution."""
 
 
 def band(verdict: Verdict) -> str:
@@ -40,7 +52,18 @@ def null_text(verdict: Verdict) -> str:
     k, (low, high) = null.reached(verdict.value, side), null.interval_from(verdict.value, side)
     reach = "1 of them reaches" if k == 1 else f"{k or 'None'} of them reach"
     share = f"{100 * low:.0f} to {100 * high:.0f} %"
-    return f"{text} {reach} the measured value: {share} of all such tables, with 95 % confidence."
+    reached = f"{reach} the measured value: {share} of all such tables, with 95 % confidence."
+    kinds = len(verdict.nulls)
+    least = f" The least favourable of {kinds} kinds of random tables." if kinds > 1 else ""
+    return f"{text} {reached}{least}"
+
+
+def p_text(verdict: Verdict) -> str:
+    """Return the p-value, and that corrected for the number of claims: ``0.005, 0.02``."""
+    if verdict.p is None:
+        return NO_NUMBER
+    both = (verdict.p, verdict.p if verdict.p_adjusted is None else verdict.p_adjusted)
+    return ", ".join(format_number(p, 1 if p >= 0.995 else 3 if p < 0.0995 else 2) for p in both)
 
 
 def interval_text(verdict: Verdict) -> str:
@@ -48,7 +71,10 @@ def interval_text(verdict: Verdict) -> str:
     if verdict.interval is None:
         return ""
     low, high = map(number, verdict.interval)
-    return f"95 % of resampled texts: {low} to {high}."
+    text = f"95 % of resampled texts: {low} to {high}."
+    if verdict.null is None:
+        return text
+    return f"{text} 90 % of them with {verdict.null.meaning}: {band(verdict)}."
 
 
 def measured(verdict: Verdict) -> str:

@@ -85,7 +85,7 @@ class InsideDialog(QDialog):
         self.counters = {name: QCheckBox(_COUNTERS[name]) for name in COUNTERS}
         for name, box in self.counters.items():
             box.setChecked(name in _USUAL.counters)
-        self.control = QCheckBox("Also a network with random weights")
+        self.control = QCheckBox("Also networks with random and shuffled weights")
         self.control.setChecked(_USUAL.control)
         self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
         self.bar = ShareBar("Progress")

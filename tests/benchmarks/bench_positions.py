@@ -55,7 +55,7 @@ def main() -> int:
         before = resident_megabytes()
 
         def ours(network=network, batches=batches, sums=sums) -> None:
-            sums.windows[:] = 0  # as if they were empty
+            sums.group_windows[:] = 0  # as if they were empty
             run(network, batches, sums, report=lambda _: None, save=lambda _: None)
 
         times = interleave(ours, lambda n=network, b=batches: bare(n, b), repeats=7)

@@ -252,11 +252,18 @@ def described_layers(tables: LayerTables):
     )
 
 
+LATER = ("energy", "token_variance", "probe_error", "probe_chance")
+"""Measurements of layers that later versions added."""
+
+
 def described_description(found: Description):
     counters = ("name", "share", "halves_cosine", "norms_cv", "angles", "chance")
     return plain(
         {
-            "layers": [asdict(one) for one in found.layers],
+            "layers": [
+                {name: value for name, value in asdict(one).items() if name not in LATER}
+                for one in found.layers
+            ],
             "counters": [fields_of(one, *counters) for one in found.counters],
             "published": [asdict(one) for one in found.published],
         }

@@ -1,11 +1,13 @@
 """The command `intervene`."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from geometry.claims.effect_claims import NEEDED
+from geometry.inside.windows import corpus_of, find_texts
 from geometry.models.sources.opening import open_model
 from tests.command_line import ROOT, run
 
@@ -18,16 +20,28 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
                "--changes", "identity, top 0,shift 400", "--out", out) == 0  # fmt: skip
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
-    assert lines[0].split() == ["change", "effect", "from", "to"]
+    assert " ".join(lines[0].split()) == "change effect from to control remains from to"
     assert lines[1].split() == ["identity", "0.0000", "0.0000", "0.0000"]
     assert lines[3].split() == ["shift", "400", "–"]
     assert "nats per token, over 8 windows of text" in printed.err
     assert "shift 400: A shift by 400 needs 464 positions; there are 256." in printed.err
     content = json.loads(out.read_text("utf-8"))
-    assert content.keys() == {"fingerprint", "baseline", "windows", "changes"}
+    assert content.keys() == {
+        "fingerprint", "baseline", "windows", "seed", "corpus", "files", "intervals", "changes",
+    }  # fmt: skip
+    assert content["corpus"] == asdict(corpus_of(find_texts(GUIDE)))
+    assert content["intervals"] == ("files" if len(set(content["files"])) >= 8 else "windows")
     assert content["fingerprint"] == open_model("sample").fingerprint
     same, none, shift = content["changes"]
-    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
+    unchanged = {"delta": 0, "low": 0, "high": 0, "displacement": 0, "draws": 1}
+    assert same == {"name": "identity", **unchanged, "by_window": [0] * 8}
+    (control,), remains = none["controls"], none["difference"]
+    assert control["name"] == none["control"]["name"] == "random directions"
+    assert none["control"]["seeds"] == control["seeds"] >= 4
+    between = np.subtract(none["by_window"], control["by_window"])
+    assert remains["value"] == pytest.approx(between.mean())
+    assert remains["low"] < remains["value"] < remains["high"]
+    assert control["displacement"] == pytest.approx(none["displacement"])
     assert np.mean(none["by_window"]) == pytest.approx(none["delta"])
     assert none["low"] < none["delta"] < none["high"]
     assert shift["delta"] is shift["low"] is None
@@ -59,11 +73,12 @@ def test_it_changes_pos_in_a_layer(tmp_path, capsys):
                "--changes", "identity,top 0,shift 1", "--out", out) == 0  # fmt: skip
     printed = capsys.readouterr()
     assert "Changed is pos in layer 1." in printed.err
-    assert "shift 1: A shift by 1 needs 65 positions; there are 64." in printed.err
+    assert "shift 1: in windows of 63 tokens." in printed.err
     content = json.loads(out.read_text("utf-8"))
     assert content["layer"] == 1
-    same, none, _ = content["changes"]
-    assert same == {"name": "identity", "delta": 0, "low": 0, "high": 0, "by_window": [0] * 8}
+    same, none, shift = content["changes"]
+    assert same["delta"] == 0
+    assert shift["length"] == 63
     assert none["delta"] > 0.01
     layer = open_model(tmp_path / "inside" / "layer 1")
     assert content["fingerprint"] == layer.fingerprint
@@ -77,14 +92,15 @@ def test_a_report_judges_claims_about_what_positions_do(tmp_path, capsys):
     assert run("report", "sample", "--effects", effects, "--out", out, "--no-figures") == 0
     claims = json.loads((out / "report.json").read_text("utf-8"))["claims"]
     found = {one["id"]: one for one in claims}
-    costs = {
-        one["name"]: np.array(one["by_window"])
-        for one in json.loads(effects.read_text("utf-8"))["changes"]
-    }
+    changes = json.loads(effects.read_text("utf-8"))["changes"]
+    costs = {one["name"]: np.array(one["by_window"]) for one in changes}
     helix = found["effects.helix"]
     assert helix["value"] == pytest.approx(costs["fitted helix"].sum() / costs["top 0"].sum())
     assert helix["interval"][0] < helix["value"] < helix["interval"][1]
-    assert found["effects.norms"]["outcome"] == "holds"
+    norms = next(one for one in changes if one["name"] == "scrambled norms")
+    kept = max(np.mean(one["by_window"]) for one in norms["controls"])
+    expected = (norms["delta"] - kept) / costs["top 0"].mean()
+    assert found["effects.norms"]["value"] == pytest.approx(expected)
     assert found["pca.three"]["interval"] is None
     capsys.readouterr()
     refused = tmp_path / "refused"

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
@@ -10,6 +11,7 @@ from geometry.inside import published
 from geometry.inside.mixing import Mixing
 from geometry.inside.positions_run import PositionsResult
 from geometry.inside.published import KnownModel
+from geometry.inside.windows import corpus_of, find_texts
 from gui.commands.positions_command import remarks
 from tests.command_line import ROOT, run
 
@@ -24,7 +26,8 @@ def test_it_prints_a_line_for_each_layer_and_writes_the_files(tmp_path, capsys):
     description = json.loads((out / "positions.json").read_text("utf-8"))
     lines = printed.out.splitlines()
     assert lines[0].split()[:4] == ["layer", "pos", "noise", "context"]
-    assert [line.split()[0] for line in lines[1:]] == ["0", "1", "2"]
+    assert [line.split()[0] for line in lines[1:]] == ["0", "1", "2", "layer", "0", "1", "2"]
+    assert len(description["controls"]) == 6
     assert len(description["layers"]) == len(description["random_weights"]) == 3
     assert description["counters"].keys() == {"position", "line"}
     assert "Not yet resolved in" in printed.err
@@ -53,11 +56,15 @@ def layer(cosine, needed, outliers=()):
     )
 
 
+def control(*layers, seed=0):
+    return SimpleNamespace(kind="random", seed=seed, layers=layers)
+
+
 def test_what_a_reader_must_know_is_said():
     good, weak, none = layer(0.95, 40), layer(0.5, 2400, (1, 2)), layer(0.0, None)
 
-    def said(*layers, random=()):
-        return list(remarks(PositionsResult(layers, (), random, (5, 5))))
+    def said(*layers, controls=()):
+        return list(remarks(PositionsResult(layers, (), controls, (5, 5))))
 
     assert said(good) == []
     assert said(good, weak) == [
@@ -68,7 +75,8 @@ def test_what_a_reader_must_know_is_said():
     assert said(none) == [
         "Not yet resolved in 1 of 1 layers with 10 texts: the halves have nothing in common."
     ]
-    assert said(good, random=(good, weak))[-1].startswith("With random weights, pos is 5.0")
+    controls = control(good, weak), control(layer(0.8, 60), layer(0.2, 60), seed=1)
+    assert "pos is 2.0" in said(good, controls=controls)[-1]
 
 
 def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch):
@@ -78,15 +86,17 @@ def test_published_numbers_are_printed_beside_ours(tmp_path, capsys, monkeypatch
                "--texts-at-most", "16", "--no-control") == 0  # fmt: skip
     printed = capsys.readouterr()
     one, _ = json.loads((tmp_path / "out" / "positions.json").read_text())["published"]
-    texts = json.loads((tmp_path / "out" / "positions.json").read_text())["texts"]
-    pages = {path.name for path in GUIDE.glob("*.md")}
-    assert {text["file"] for text in texts} <= pages, "by default the guide"
+    described = json.loads((tmp_path / "out" / "positions.json").read_text())
+    sample = find_texts("sample")
+    assert {text["file"] for text in described["texts"]} <= {text.name for text in sample}
+    assert described["corpus"] == asdict(corpus_of(sample))
     title, *rows = printed.out.splitlines()[4:]
     assert title.split()[:4] == ["layer", "quantity", "published", "ours"]
     assert [row.split()[:4] for row in rows] == [
         ["0", "stable", "rank", "2.050"], ["1", "stable", "rank", "1.920"],
     ]  # fmt: skip
-    assert rows[0].split()[4:] == [f"{one['ours']:.3f}", f"{one['as_there']:.3f}"]
+    assert one["ours"] is None, "so few texts resolve nothing"
+    assert rows[0].split()[4:] == ["–", f"{one['as_there']:.3f}"]
     assert "Published by Song and Zhong, arXiv:2310.04861" in printed.err
 
 

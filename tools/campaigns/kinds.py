@@ -481,8 +481,8 @@ def _open_effects(folder: Path) -> object:
 
 
 def _effects() -> Files:
+    from geometry.inside.effects import Effect, Effects
     from geometry.inside.effects_file import write_effects
-    from geometry.inside.intervene import Effect, Effects
     from geometry.models.sources.opening import open_model
 
     found = (Effect("top 3", 0.1, 0.0, 0.2, by_window=(0.1, 0.2)), Effect("shift 1", *3 * (0.5,)))

@@ -162,6 +162,7 @@ def open_adapted(
         folder=folder if own else model.folder or folder,
         commit=commit,
         beside=None if folder is None else FolderFiles(folder, FILES),
+        making=model.making,
     )
 
 

@@ -9,9 +9,15 @@ from importlib import resources
 
 from geometry.checkpoints.suffixes import FILE_SUFFIXES
 from geometry.hub.address import HubAddress, parse_address
+from geometry.models.notes import Making, Note, parse_making
 
 SAMPLE = "sample"
 """Source and catalogue id of the bundled model; with "/step 535", of a step of its training."""
+
+SAMPLE_PLAIN = "sample-plain"
+"""The same of a second bundled model, trained in the plain way."""
+
+BUNDLED = (SAMPLE, SAMPLE_PLAIN)
 
 SAMPLE_INSIDE = "sample/inside"
 """Source of the positions inside the bundled model, a run of ``helixscope positions``; with
@@ -25,8 +31,8 @@ class CatalogueEntry:
     Attributes
     ----------
     id
-        The model's name on the Hugging Face Hub; "sample" is the bundled one, "sinusoidal" and
-        "sinusoidal-fairseq" are computed.
+        The model's name on the Hugging Face Hub; those in :data:`BUNDLED` are bundled,
+        "sinusoidal" and "sinusoidal-fairseq" are computed.
     title, group, note
         Short name, heading it is listed under, and one sentence for a newcomer.
     n_positions, d_model
@@ -39,6 +45,8 @@ class CatalogueEntry:
         Downloads of the last month; None if unknown.
     index_only
         Whether there is no table, and only the configuration and the index are downloaded.
+    notes
+        On its making, beside those in its own folder.
     """
 
     id: str
@@ -52,6 +60,7 @@ class CatalogueEntry:
     checkpoint_bytes: int | None = None
     downloads: int | None = None
     index_only: bool = False
+    notes: tuple[Note, ...] = ()
 
     @property
     def position_bytes(self) -> int:
@@ -63,7 +72,17 @@ class CatalogueEntry:
 def read_catalogue() -> tuple[CatalogueEntry, ...]:
     """Read ``resources/models.toml``, in its order."""
     text = resources.files("resources").joinpath("models.toml").read_text("utf-8")
-    return tuple(CatalogueEntry(**model) for model in tomllib.loads(text)["model"])
+    return tuple(
+        CatalogueEntry(**{**model, "notes": parse_making(model).notes})
+        for model in tomllib.loads(text)["model"]
+    )
+
+
+def with_entry(making: Making, source: HubAddress | str | None) -> Making:
+    """Add the notes of the catalogue's entry of a model or formula, if there is one."""
+    name = canonical(source).repo if isinstance(source, HubAddress) else source
+    notes = (note for entry in read_catalogue() if entry.id == name for note in entry.notes)
+    return replace(making, notes=(*making.notes, *notes))
 
 
 def find_entry(name: str) -> CatalogueEntry | None:

@@ -12,7 +12,9 @@ from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.stores import FloatArray, OnThisMachine, TensorInfo
 from geometry.models.families.stack import ALONE
 from geometry.models.model import PositionalModel
+from geometry.models.notes import Making
 from geometry.models.recognition.architecture import Architecture
+from geometry.models.sources.catalogue import with_entry
 from geometry.models.sources.formulas import find_computed
 from geometry.models.sources.source import Source
 
@@ -50,8 +52,13 @@ def model_of_table(
         Of the model; the family by default.
     """
     place = Architecture(family, ALONE, table=family)
-    source = source or Source.parse(family)
-    return PositionalModel(OneTable(family, values), place, source=source, name=name or family)
+    return PositionalModel(
+        OneTable(family, values),
+        place,
+        source=source or Source.parse(family),
+        name=name or family,
+        making=with_entry(Making(), family),
+    )
 
 
 def model_derived_from(
@@ -85,6 +92,7 @@ def model_derived_from(
         name=source.name_with(model.name),
         commit=model.commit,
         beside=beside,
+        making=Making() if place.rows else Making(model.notes),
     )
 
 

@@ -26,6 +26,7 @@ from geometry.checkpoints.stores import (
     reading_file,
 )
 from geometry.models.model import PositionalModel
+from geometry.models.notes import read_making
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import named_like_positions
 from geometry.models.sources.source import Source
@@ -155,6 +156,7 @@ def open_step(
         name=f"{file.parent.name} · {name}",
         folder=file.parent,
         whole=whole,
+        making=read_making(file.parent)[0].at(step),
     )
 
 

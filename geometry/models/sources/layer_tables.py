@@ -45,7 +45,9 @@ MAX_COLUMN = 4096
 
 _LAYER = re.compile(r"layer (\d{1,5})")
 _FLOAT = np.dtype("<f4")
-_MEASURED = ("share", "share_noise", "halves_cosine")
+MEASURED = ("share", "share_noise", "halves_cosine")
+AMOUNTS = ("energy", "probe_error", "probe_chance")
+"""Columns of later versions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,6 +73,8 @@ class LayerTables:
         (n_layers,) between the two halves' positions.
     random_share
         (n_layers,) ``share`` of the same network with random weights; None if not measured.
+    energy, probe_error, probe_chance
+        (n_layers,) as of :class:`geometry.inside.layers.LayerPositions`; None in earlier files.
     """
 
     file: LocalFile
@@ -83,6 +87,9 @@ class LayerTables:
     share_noise: Array
     halves_cosine: Array
     random_share: Array | None
+    energy: Array | None
+    probe_error: Array | None
+    probe_chance: Array | None
     _halves: tuple[Region, Region]
 
     def means(self, layer: int) -> tuple[FloatArray, FloatArray]:
@@ -120,6 +127,11 @@ class LayerTables:
         ordinary = np.setdiff1d(rows, rows[[*norm_profile(mean[rows]).outliers]])
         table: npt.NDArray[np.float32] = (mean - mean[ordinary].mean(axis=0)).astype(np.float32)
         return table
+
+    def resolved(self) -> npt.NDArray[np.bool_]:
+        """(n_layers,) bool: whether the two halves agree."""
+        resolved: npt.NDArray[np.bool_] = self.halves_cosine >= RESOLVED
+        return resolved
 
     def clearest(self) -> int:
         """Return the layer in which the halves agree most."""
@@ -248,7 +260,7 @@ def read_layers(file: Path) -> LayerTables:
             for name, column in columns.items()
             if column is not None and column.shape == shape[:1]
         }
-        if not by_layer.keys() >= {*_MEASURED}:
+        if not by_layer.keys() >= {*MEASURED}:
             raise SourceError(f"{file} lacks a number for each layer.", AGAIN)
         return LayerTables(
             opened,
@@ -261,6 +273,7 @@ def read_layers(file: Path) -> LayerTables:
             share_noise=by_layer["share_noise"],
             halves_cosine=by_layer["halves_cosine"],
             random_share=by_layer.get("random_share"),
+            **{name: by_layer.get(name) for name in AMOUNTS},
             _halves=(half_a, half_b),
         )
 

@@ -28,7 +28,7 @@ from geometry.models.recognition.without_table import (
     WITHOUT_TABLE,
 )
 from geometry.models.sources.catalogue import (
-    SAMPLE,
+    BUNDLED,
     CatalogueEntry,
     canonical,
     find_entry,
@@ -81,7 +81,7 @@ def state(entry: CatalogueEntry) -> State:
     if is_computed(entry.id):
         return "computed"
     if _in_package(entry) is not None:
-        return "bundled" if entry.id == SAMPLE else "installed"
+        return "bundled" if entry.id in BUNDLED else "installed"
     return "cached" if locate(entry) is not None or is_kept(HubAddress(entry.id)) else "online"
 
 

@@ -37,6 +37,7 @@ from geometry.hub.faults import BaseAway, HubError
 from geometry.models.checked_settings import check_settings
 from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
+from geometry.models.notes import Making, read_making
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
 from geometry.models.recognition.choice import Choice, choice_of
@@ -50,7 +51,7 @@ from geometry.models.sources.adapted import (
     open_adapted,
     opening_base,
 )
-from geometry.models.sources.catalogue import SAMPLE, canonical, read_catalogue
+from geometry.models.sources.catalogue import BUNDLED, canonical, read_catalogue, with_entry
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
 from geometry.models.sources.history_steps import (
@@ -169,7 +170,7 @@ def open_model(
     if source.kind in FORMS:
         return _open_derived(source, table, network)
     if source.kind == "bundled":
-        if text != SAMPLE or (folder := locate(SAMPLE)) is None:
+        if text not in BUNDLED or (folder := locate(text)) is None:
             raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
         return _open(folder, source, text, table)
     if source.address is None:
@@ -318,6 +319,8 @@ def _open_once(
     place = _with_note(_place(store, config, table, weights), note)
     if path.is_dir():
         place = _with_note(place, _steps_note(weights))
+    making, why = read_making(folder)
+    place, making = _with_note(place, why), with_entry(making, source.address)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -327,6 +330,7 @@ def _open_once(
         folder=place_of_tokenizer,
         commit=commit if _COMMIT.fullmatch(commit) else None,
         beside=beside,
+        making=making,
     )
 
 
@@ -454,6 +458,7 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
             name=source.name,
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
+            making=with_entry(Making(), source.address),
         )
     except (NoSuchTable, UnknownArchitecture):
         checkpoint.keep(chosen=True)  # another table of it is opened next

@@ -14,7 +14,7 @@ from typing import Literal, TypeGuard
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import visible
 from geometry.hub.address import HubAddress
-from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE, address_in, canonical
+from geometry.models.sources.catalogue import BUNDLED, SAMPLE_INSIDE, address_in, canonical
 from geometry.models.sources.formulas import find_computed, is_computed
 
 DerivedKind = Literal["tokens", "resampled", "extended", "pair", "table"]
@@ -44,7 +44,9 @@ PART = re.compile(r"(layer|step) \d+")
 _MADE = FORMS.keys() - {"table"}
 """Kinds of which nothing else is derived."""
 
-_BUNDLED = re.compile(rf"{SAMPLE}(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?")
+_BUNDLED = re.compile(
+    rf"({'|'.join(BUNDLED)})(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?"
+)
 
 
 @dataclass(frozen=True, slots=True)

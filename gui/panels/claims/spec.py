@@ -13,11 +13,11 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
-from geometry.claims.claim import Claim
-from geometry.claims.claim_nulls import Curves
-from geometry.claims.claims import CLAIMS, Verdict, check, draw_curves, known_verdict
+from geometry.claims.claim import Claim, Verdict, adjust_verdicts
+from geometry.claims.claims import CLAIMS
 from geometry.claims.effect_claims import NEEDED, check_effects
 from geometry.claims.group_claims import Member, check_groups, family_of, member
+from geometry.claims.ledger import check_in_steps
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.published import Compared, compare_published
 from geometry.evidence.null import Outcome
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from geometry.models.model import PositionalModel
 
-DRAWING = "Drawing random curves"
 LAYER = 0
 """The articles are about the first layer's weights."""
 
@@ -80,39 +79,30 @@ class ClaimsOf:
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             context.cache(("read", name, layer), partial(_read, context, name, layer))
-        done = 0
         verdicts: dict[Claim, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
         groups = check_groups(())
         effects = check_effects(None if self.effects is None else self.effects.effects)
         published: tuple[Compared, ...] = ()
+        done = 0.0
 
         def so_far() -> Ledger:
-            return Ledger(self.positions, (*verdicts.values(), *effects, *groups), published)
+            every = adjust_verdicts((*verdicts.values(), *effects, *groups), context.model.notes)
+            return Ledger(self.positions, every, published)
 
         def report(share: float, message: str) -> None:
-            context.report((done + share) / len(CLAIMS), message, so_far())
+            # What is decomposed for a claim is part of its share.
+            context.report(done + share / (2 * len(CLAIMS)), message, so_far())
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(context.model, scope, context.measured(report))
         # For when only the group changes.
         kept: dict[Claim, Verdict] = context.cache(("ledger", self.positions), dict)
-        # Known claims first, then those without random curves, which take seconds.
         verdicts.update(kept)
-        known = [
-            claim for claim in CLAIMS if claim in kept or known_verdict(claim, measured) is not None
-        ]
-        unknown = [claim for claim in CLAIMS if claim not in known]
-        table = not context.model.no_claims
-        drawn = [claim for claim in unknown if table and isinstance(claim.null, Curves)]
-        first = [*known, *(claim for claim in unknown if claim not in drawn)]
-        order = [*first, *drawn]
-        for done, claim in enumerate(order):
-            if done == len(first):
-                share = done / len(order)
-                yield Progress(share, DRAWING, so_far())
-                draw_curves(drawn, measured, partial(_report_drawn, context, share, so_far()))
-            yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
-            verdicts[claim] = kept.get(claim) or check(claim, measured)
+        unknown = tuple(claim for claim in CLAIMS if claim not in kept)
+        for checking in check_in_steps(unknown, measured):
+            verdicts |= {verdict.claim: verdict for verdict in checking.verdicts}
+            done = checking.share
+            yield Progress(done, checking.message, so_far())
         # A cancelled check is not a verdict.
         context.raise_if_cancelled()
         kept |= {claim: verdict for claim, verdict in verdicts.items() if verdict.value is not None}
@@ -149,10 +139,6 @@ def _member(beside: Beside, context: QuestionContext) -> Member | None:
         return None
 
 
-def _report_drawn(context: QuestionContext, share: float, so_far: Ledger, drawn: float) -> None:
-    context.report(share, f"{DRAWING}: {drawn:.0%}", so_far)
-
-
 def _read(context: QuestionContext, name: str, layer: int) -> bool:
     """Fetch a tensor that is on the Hub; other errors are reported by its claims."""
     try:
@@ -178,6 +164,7 @@ OUTCOME_OF: Mapping[str, Outcome] = {
     "holds": "holds",
     "usual": "as any smooth curve",
     "fails": "does not hold",
+    "worse": "worse than any such curve",
     "out": "not applicable",
     "unknown": "cannot tell",
 }
@@ -193,10 +180,10 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     meaning = "of articles about positional embeddings"
     explanation = (
         "Every claim of the articles about matrices, with the quantity measured for it, the bound "
-        "implied by its wording, and the null: the range that covers 90 % of random tables, such "
-        "as random curves as smooth as this one or randomly rotated directions. A claim holds "
-        "only if at most 5 % of these reach its value; a claim that does not hold is a finding "
-        "about the model."
+        "implied by its wording, and the null: the range that covers 90 % of random tables of the "
+        "kind that comes closest, such as random curves or randomly rotated directions. A claim "
+        "holds only if its p-value beside every kind, corrected for the number of claims, is at "
+        "most 5 %; a claim that does not hold is a finding about the model."
     )
     empty = "Open a model to see which of the articles' claims hold for it."
     defaults = Choices()
@@ -213,6 +200,11 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
                     "Show the claims that hold, but would hold for any smooth curve too",
                 ),
                 Option("fails", "Do not hold", "Show the claims that do not hold for this model"),
+                Option(
+                    "worse",
+                    "Worse",
+                    "Show the claims whose number is further off than that of random tables",
+                ),
                 Option("out", "n/a", "Show the claims that do not apply to this kind of table"),
                 Option("unknown", "Undetermined", "Show the claims that cannot be decided"),
             ),
@@ -277,6 +269,10 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
             "null": np.array(
                 ["" if verdict.null is None else verdict.null.name for verdict in verdicts]
             ),
+            "p": np.array([np.nan if one.p is None else one.p for one in verdicts]),
+            "p_adjusted": np.array(
+                [np.nan if one.p_adjusted is None else one.p_adjusted for one in verdicts]
+            ),
             "null_p5": np.array([low for low, _, _ in bands]),
             "null_p95": np.array([high for _, _, high in bands]),
         }
@@ -308,9 +304,10 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         return python_script(
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
             f"verdicts = check_claims(measured)\n{more}"
-            "for verdict in verdicts:\n"
-            "    null = verdict.null and verdict.null.band\n"
-            "    print(verdict.outcome, verdict.value, null, verdict.claim.statement, sep='\\t')\n"
+            "for verdict in adjust_verdicts(verdicts, model.notes):\n"
+            "    null = verdict.null and verdict.null.name\n"
+            "    numbers = (verdict.value, null, verdict.p, verdict.p_adjusted)\n"
+            "    print(verdict.outcome, *numbers, verdict.claim.statement, sep='\\t')\n"
             f"{published}",
             view.model,
         )

@@ -38,7 +38,7 @@ from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, TEXT, Theme
-from gui.style.verdicts import band, expected, interval_text, measured, null_text
+from gui.style.verdicts import DRAWN, band, expected, interval_text, measured, null_text, p_text
 from gui.widgets.boxes import vbox
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.fonts import sized
@@ -54,7 +54,7 @@ UPPER, LOWER, EDGE = 18, 14, 2
 ROW_HEIGHT = UPPER + LOWER + 2 * EDGE
 MARK = 12
 """Size of an outcome's mark, in pixels."""
-OUTCOME, CLAIM, MEASURED, EXPECTED = range(4)
+OUTCOME, CLAIM, MEASURED, EXPECTED, P = range(5)
 _COLUMNS = (
     Column("Outcome", "Whether the claim holds for this model", left=True),
     Column(
@@ -65,12 +65,19 @@ _COLUMNS = (
     Column("Measured", "The value for this model"),
     Column(
         "Expected",
-        "The bound implied by the claim; below it the range that covers 90 % of random tables",
+        "The bound implied by the claim; below it the range that covers 90 % of random tables of "
+        "the kind that comes closest",
+        left=True,
+    ),
+    Column(
+        "p",
+        "The share of such tables that reach the value, this one counted among them, and the same "
+        "corrected for the number of claims; below it what is drawn, and how often",
         left=True,
     ),
 )
-_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14}
-_ROOM = {EXPECTED: 480}
+_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14, P: 16}
+_ROOM = {EXPECTED: 480, P: 640}
 """Minimum width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
@@ -80,11 +87,11 @@ NOTHING = {
     "holds": "No claim holds for this model beyond what is expected by chance.",
     "usual": "No claim holds merely as for any smooth curve.",
     "fails": "No claim is refuted for this model.",
+    "worse": "No number is further off than those of random tables.",
     "out": "All claims apply to this kind of table.",
     "unknown": "No claim is undetermined for this model.",
 }
 _PANELS = {
-    "rows": "positions",
     "pca": "positions",
     "pca.not_a_line": "shape",
     "pca.fraying": "norms",
@@ -95,12 +102,9 @@ _PANELS = {
     "position": "training",
     "entries": "dimensions",
     "decoding": "layernorm",
-    "layernorm.ruins_line": "experiment",
-    "spectrum": "spectra",
     "overlap": "overlaps",
     "heads": "kernels",
     "group": "compare",
-    "group.norms": "norms",
 }
 """The panels of claims, by topic or by name, unless the panel has the topic's name."""
 
@@ -180,7 +184,12 @@ class ClaimRows(TitledRows):
             case Role.DisplayRole:
                 return cell
             case Role.UserRole if column == CLAIM:
-                return f"{article(verdict)} · {verdict.why_null or below(verdict)}"
+                made = "by construction" if verdict.by_construction else ""
+                facts = (verdict.claim.fact, made, verdict.why_null or below(verdict))
+                return " · ".join(filter(None, (article(verdict), *facts)))
+            case Role.UserRole if column == P:
+                null = verdict.null
+                return "" if null is None else f"{null.draws} {DRAWN.get(null.name, null.name)}"
             case Role.UserRole:
                 return f"random {band(verdict)}" if verdict.null is not None else ""
             case Role.DecorationRole if column == OUTCOME:
@@ -206,7 +215,8 @@ class ClaimRows(TitledRows):
         opens = f"Click to open {PANELS[panel].title if panel in PANELS else panel.capitalize()}."
         source = f"Source: {claim.article}"
         evidence = interval_text(verdict) or null_text(verdict)
-        lines = (claim.statement, value, bound, evidence, source, opens)
+        made = f"By construction: {verdict.by_construction}" if verdict.by_construction else ""
+        lines = (claim.statement, value, bound, evidence, made, source, opens)
         return "\n".join(filter(None, lines))
 
 
@@ -223,7 +233,7 @@ class ClaimsTable(FittedTable):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
         self._lines = TwoLines(theme, self)
-        for column in (CLAIM, EXPECTED):
+        for column in (CLAIM, EXPECTED, P):
             self.setItemDelegateForColumn(column, self._lines)
         self.set_theme(theme)
 
@@ -277,6 +287,7 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         claim.statement,
         measured(verdict),
         expected(verdict),
+        "" if verdict.p is None else p_text(verdict),
     )
 
 
@@ -338,6 +349,9 @@ def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
         case "does not hold":
             painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
             painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
+        case "worse than any such curve":
+            painter.drawLine(QPointF(6.0, 1.5), QPointF(6.0, 10.0))
+            painter.drawPolyline([QPointF(2.5, 6.5), QPointF(6.0, 10.0), QPointF(9.5, 6.5)])
         case "not applicable":
             painter.drawLine(QPointF(2.5, 6.0), QPointF(9.5, 6.0))
         case "cannot tell":

@@ -15,7 +15,7 @@ from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SIGNS, outcome_color, short
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
-from gui.style.verdicts import band, expected, interval_text, measured
+from gui.style.verdicts import band, expected, interval_text, measured, p_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +41,10 @@ _COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
     "null_p5": lambda verdict: verdict.null and verdict.null.band[0],
     "null_p95": lambda verdict: verdict.null and verdict.null.band[2],
     "draws": lambda verdict: verdict.null and verdict.null.draws,
+    "p": lambda verdict: verdict.p,
+    "p_adjusted": lambda verdict: verdict.p_adjusted,
+    "fact": lambda verdict: verdict.claim.fact,
+    "by_construction": lambda verdict: verdict.by_construction,
     "why": lambda verdict: verdict.why_null,
     "interval_low": lambda verdict: verdict.interval and verdict.interval[0],
     "interval_high": lambda verdict: verdict.interval and verdict.interval[1],
@@ -52,7 +56,8 @@ def word(verdict: Verdict) -> str:
     """Return the outcome of a claim; "…" before it is checked."""
     if verdict.outcome is None:
         return PENDING
-    return short(verdict.outcome, verdict.null).replace(" smooth", "")  # in a narrow column
+    words = short(verdict.outcome, verdict.null)
+    return words.replace(" smooth", "").replace("worse than any curve", "worse than any")
 
 
 def article(verdict: Verdict) -> str:
@@ -74,11 +79,13 @@ def sign(verdict: Verdict) -> str:
 def counts(verdicts: Sequence[Verdict]) -> str:
     """Return a summary: ``12 hold · 9 as any smooth curve · 3 do not hold · …``."""
     outcomes = [verdict.outcome for verdict in verdicts]
-    holds, usual, fails, out, unknown = (outcomes.count(outcome) for outcome in OUTCOMES)
+    holds, usual, fails, worse, out, unknown = (outcomes.count(outcome) for outcome in OUTCOMES)
     parts = [f"{holds} {'holds' if holds == 1 else 'hold'}"]
     if usual:
         parts.append(f"{usual} as any smooth curve")
     parts.append(f"{fails} {'does' if fails == 1 else 'do'} not hold")
+    if worse:
+        parts.append(f"{worse} worse than any such curve")
     if out:
         parts.append(f"{out} not applicable")
     if unknown:
@@ -122,12 +129,14 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         "",
         f"{markdown_text(title)}. {counts(verdicts)}.",
         "",
-        "| | Claim | Quantity | Measured | Expected | Null, 5–95 % | Article |",
-        "|---|---|---|---:|---|---|---|",
+        "| | Claim | Quantity | Measured | Expected | Null, 5–95 % | p, corrected | Article |",
+        "|---|---|---|---:|---|---|---|---|",
     ]
     for verdict in verdicts:
         claim = verdict.claim
         quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
+        if verdict.by_construction:
+            quantity += f" By construction: {verdict.by_construction}"
         null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
         outcome = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
         row = (
@@ -137,6 +146,7 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
             measured(verdict),
             expected(verdict),
             null,
+            p_text(verdict),
             claim.article,
         )
         lines.append(f"| {' | '.join(map(markdown_text, row))} |")
@@ -161,13 +171,13 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
 
 # ---- a page for print ---
 
-WIDTH = 9.6
+WIDTH = 10.8
 LINE, GAP, MARGIN = 0.15, 0.07, 0.2
 """Inches: a line of text, the space between two claims, the edge."""
 CHARACTERS = 70
 """Characters per line of a claim."""
 # Left edges of the columns in inches; right edge for the numbers.
-_OUTCOME, _CLAIM, _MEASURED, _EXPECTED, _NULL = 0.2, 1.75, 7.2, 7.35, 8.25
+_OUTCOME, _CLAIM, _MEASURED, _EXPECTED, _NULL, _P = 0.2, 1.75, 7.2, 7.35, 8.25, 9.4
 
 
 def ledger_figure(
@@ -220,6 +230,7 @@ def ledger_figure(
         (_MEASURED, "Measured", "right"),
         (_EXPECTED, "Expected", "left"),
         (_NULL, "Null, 5–95 %", "left"),
+        (_P, "p, corrected", "left"),
     ):
         write(x, text, theme.muted, side=side)
     at -= LINE + GAP
@@ -230,6 +241,7 @@ def ledger_figure(
         write(_MEASURED, measured(verdict), theme.text, side="right")
         write(_EXPECTED, expected(verdict), theme.text)
         write(_NULL, band(verdict), theme.muted)
+        write(_P, p_text(verdict), theme.muted)
         at -= len(lines) * LINE + GAP
     if published:
         at -= LINE
@@ -253,6 +265,8 @@ def ledger_figure(
 
 def _text(verdict: Verdict) -> str:
     parts = [verdict.claim.statement, interval_text(verdict)]
+    if verdict.by_construction is not None:
+        parts.append(f"By construction: {verdict.by_construction}")
     if verdict.why_null is not None:
         parts.append(f"{word(verdict).capitalize()}: {verdict.why_null.rstrip('.')}.")
     return " ".join(filter(None, parts))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from msgspec import Meta
 
+from geometry.models.notes import sentences
 from gui.panels.compare import words
 from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
@@ -80,7 +81,13 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         waiting = sum(line.scalars is None and not line.why for line in lines)
         pending = f" · {waiting} not measured yet" if waiting else ""
         (current,) = (line.row.name for line in lines if line.row.current)
-        return f"{count} · {current} is the open model{pending}"
+        made = [
+            f" · {line.row.name}, by construction: {' '.join(found)}"
+            for line in lines
+            if line.row.open_model is not None
+            and (found := sentences(line.row.open_model.notes, ""))
+        ]
+        return f"{count} · {current} is the open model{pending}{''.join(made)}"
 
     def figure(self, view: CompareView) -> Figure:
         return compare_figure(sorted_lines(view), view.theme, shown_columns(view))

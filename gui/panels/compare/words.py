@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.checkpoints.number_files import cell
-from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
+from geometry.claims.scalar_results import INTERVALS, QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import MeasuredRow
 from gui.services.snippets import opened, python_script
@@ -33,6 +33,7 @@ SCOPES = {
     "range": "Of the shown range.",
     "components": "Of the shown range, in the shown components.",
 }
+BESIDE = " Its 95 % interval is in brackets."
 FIXED = 2
 """Number of fixed columns: the mark and the name."""
 COLUMNS = (
@@ -47,7 +48,8 @@ COLUMNS = (
     *(
         Column(
             f"{quantity.title}\n{quantity.unit}",
-            f"{quantity.meaning}\n{SCOPES[quantity.of]}",
+            f"{quantity.meaning}\n{SCOPES[quantity.of]}"
+            + (BESIDE if quantity.key in INTERVALS else ""),
             left=quantity.kind == "text",
         )
         for quantity in QUANTITIES
@@ -108,9 +110,14 @@ def written(scalar: Scalar) -> str:
 
 
 def marked(line: MeasuredRow, scalar: Scalar) -> str:
-    """Return the formatted value, after the mark of its outcome if it has one."""
-    outcome = line.outcome(scalar)
-    return written(scalar) if outcome is None else f"{SIGNS[outcome]} {written(scalar)}"
+    """Return the formatted value, after the mark of its outcome and before its interval, if any."""
+    outcome, key = line.outcome(scalar), scalar.quantity.key
+    text = written(scalar) if outcome is None else f"{SIGNS[outcome]} {written(scalar)}"
+    if key not in INTERVALS or scalar.value is None:
+        return text
+    ends = [line.value(f"{key}_{end}") for end in ("low", "high")]
+    numbers = [format_number(end, 2) for end in ends if isinstance(end, float)]
+    return f"{text} ({'–'.join(numbers)})" if len(numbers) == len(ends) else text
 
 
 def named(quantity: Quantity) -> str:

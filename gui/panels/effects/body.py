@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QCheckBox, QFrame, QWidget
 
-from geometry.inside.intervene import Effects
+from geometry.inside.effects import Effects
 from geometry.inside.interventions import (
     CHANGES,
     MAX_COMPONENTS,
@@ -24,6 +24,7 @@ from gui.panels.effects.spec import (
     EffectsPanel,
     View,
     amount,
+    details,
 )
 from gui.panels.kit.body import PanelBody
 from gui.plots.qt_painter import PaintedRow, columns
@@ -43,7 +44,7 @@ from gui.widgets.texts_choice import TextsChoice
 from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
-CHANGE, EFFECT, INTERVAL = range(3)
+CHANGE, EFFECT, CONTROL, DIFFERENCE, INTERVAL = range(5)
 COLUMNS = (
     Column("In place of P", "The changed table; click to see its curve", left=True),
     Column(
@@ -51,11 +52,17 @@ COLUMNS = (
         "By how much the loss grows, in nats per token; of an encoder, how far its "
         "last states move",
     ),
-    Column("95 %", "The interval that covers 95 % of resampled texts"),
+    Column(
+        "Control",
+        "The same after a displacement of the rows that is as large but leaves alone what the "
+        "change is about: of several, the one with the nearest effect",
+    ),
+    Column("Difference", "What remains of the effect without that of the control"),
+    Column("95 %", "The interval of the difference that covers 95 % of resampled texts and draws"),
 )
 ROW_HEIGHT = 22
-WIDTHS = {EFFECT: 8, INTERVAL: 14}
-ROOM = {INTERVAL: 420}
+WIDTHS = {EFFECT: 8, CONTROL: 8, DIFFERENCE: 9, INTERVAL: 15}
+ROOM = {CONTROL: 380, DIFFERENCE: 300, INTERVAL: 520}
 TABLE_WIDTH = 40 * GRID
 """Minimum width of the table, in pixels."""
 LISTED = ("top 0", "top 1", "top 2", "top 3", *(name for name in USUAL if kept(name) is None))
@@ -66,16 +73,18 @@ HELIX = {
     "Pitch": "Climb of the helix, as a multiple of the fitted one",
 }
 TEXTS_TIP = (
-    "The texts that run through the network: the pages of this guide, or your own text file, or a "
-    "folder of .txt and .md files. More windows make the intervals smaller."
+    "The texts that run through the network: texts that come with Helixscope, or your own text "
+    "file, or a folder of .txt and .md files. Intervals are over files: more files and windows "
+    "make them smaller."
 )
 HEADS_TIP = (
     "Also measure how much of each head’s attention moves to other tokens. It takes longer, since "
     "the faster ways to compute attention do not return it."
 )
 MEASURE_TIP = (
-    "Run the texts through the network once for each change, in a process of its own. The bundled "
-    "model takes seconds, GPT-2 some minutes; Esc stops, and what was measured is kept."
+    "Run the texts through the network once for each change and each control, in a process of its "
+    "own. The bundled model takes a minute or two, GPT-2 much longer; Esc stops, and what was "
+    "measured is kept."
 )
 
 
@@ -228,7 +237,7 @@ class ChangeRows(TextRows):
     """Changes as rows."""
 
     changes: tuple[str, ...] = LISTED
-    cells: tuple[tuple[str, str, str], ...] = tuple((named(change), "", "") for change in LISTED)
+    cells: tuple[tuple[str, ...], ...] = tuple((named(change), *4 * ("",)) for change in LISTED)
     tips: tuple[str, ...] = ("",) * len(LISTED)
 
     def replace(self, effects: Effects, chosen: str) -> None:
@@ -285,15 +294,26 @@ class ChangesTable(FittedTable):
             self.chosen.emit(self.rows.changes[marked[0].row()])
 
 
-def _cells(effects: Effects, change: str) -> tuple[str, str, str]:
+def _cells(effects: Effects, change: str) -> tuple[str, str, str, str, str]:
     effect = effects.of(change)
     if effect is None or effect.why:
-        return named(change), "" if effect is None else "–", ""
-    low, high = amount(effects, effect.low), amount(effects, effect.high)
-    return named(change), amount(effects, effect.delta, signed=True), f"{low} to {high}"
+        return named(change), "" if effect is None else "–", "", "", ""
+    own, control = amount(effects, effect.delta, signed=True), effect.nearest
+    if control is None:
+        return named(change), own, "", "", ""
+    value, low, high = control.difference
+    return (
+        named(change),
+        own,
+        amount(effects, control.delta, signed=True),
+        amount(effects, value, signed=True),
+        f"{amount(effects, low)} to {amount(effects, high)}",
+    )
 
 
 def _tip(effects: Effects, change: str) -> str:
     effect = effects.of(change)
     about = (CHANGES[change].__doc__ or "").partition("\n")[0] if change in CHANGES else ""
-    return "\n".join(filter(None, (about, effect.why if effect is not None else "")))
+    if effect is None or effect.why:
+        return "\n".join(filter(None, (about, "" if effect is None else effect.why)))
+    return "\n".join(filter(None, (about, *details(effects, effect))))

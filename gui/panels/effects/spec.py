@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from geometry.inside.effects import Control, Effect
 from geometry.inside.interventions import find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
+from geometry.models.notes import sentences
 from geometry.models.sources.layer_tables import LayerStore
 from gui.panels.kit.choices import Number, Saved, Toggle
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Scope
 from gui.panels.kit.views import View as AnyView
 from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Rule
-from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, named
+from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, named, over
 from gui.services.snippets import python_script, table_argument
 from gui.state.fields import Name, integer
 from gui.state.guides import Guide, ShownChange
@@ -26,7 +28,7 @@ from gui.style.sentences import titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Effects
     from geometry.models.model import PositionalModel
     from geometry.pca.components import Array
 
@@ -83,9 +85,9 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
     explanation = (
         "The table P is changed (only its first components kept, the fitted helix in its place, "
         "turned, averaged, shifted) and the same texts run through the network again, to see by "
-        "how many nats per token the loss grows, or how far an encoder’s last states move. The "
-        "viewport shows the changed curve in front of the real one, and the model’s files stay as "
-        "they are."
+        "how many nats per token the loss grows, or how far an encoder’s last states move. Any "
+        "displacement of rows costs something, so the same is measured of one as large that leaves "
+        "alone what the change is about: the difference is what remains."
     )
     empty = "Open a model to see what its network loses when its positions are changed."
     instead = "Use a model with learned positions, such as GPT-2."
@@ -153,8 +155,15 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
         effect = effects.of(change)
         if effect is not None:
             text += f": {cost(effects, effect)}"
+        if effect is not None and (control := effect.nearest) is not None:
+            text += f" · {named(control.name)}: {cost(effects, control)}"
+            text += f" · remains {_with_interval(effects, *control.difference)}"
+        judged = [claim for claim, options in self.claims.items() if change in options.values()]
+        if judged and (made := sentences(view.model.notes, *judged)):
+            text += f" · by construction: {' '.join(made)}"
         if effects.windows:
             text += f" · from {format_count(effects.windows)} windows of text"
+            text += f" ({over(effects)})" if effects.files else ""
         return text
 
     def tables(self, view: View) -> Mapping[str, Mapping[str, np.ndarray]]:
@@ -168,6 +177,7 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
             tables["effects"] = {
                 "change": np.array([effect.name for effect in known]),
                 **_columns(known),
+                **_nearest(known),
             }
         return tables
 
@@ -298,23 +308,48 @@ def _losses(view: View) -> Plot:
         )
     numbers = np.array([number for number, _ in measured], float)
     delta, low, high = _columns([effect for _, effect in measured]).values()
-    color = SERIES[theme.name][0]
+    color, other = SERIES[theme.name][:2]
     effect = None if chosen is None else effects.of(f"top {chosen}")
     reading = "" if effect is None else cost(effects, effect)
+    curves, bands = [Curve(numbers, delta, color, width=1.5, dots=True)], []
+    readings = [Reading("components", reading, color)]
+    paired = [(number, one.nearest) for number, one in measured if one.nearest is not None]
+    if paired:
+        x = np.array([number for number, _ in paired], float)
+        y, low_y, high_y = _columns([control for _, control in paired]).values()
+        control = None if effect is None else effect.nearest
+        curves.append(Curve(x, y, other, "dashed", silent=True))
+        bands.append(Band(x, low_y, high_y, other))
+        text = "" if control is None else cost(effects, control)
+        readings.append(Reading("as far, elsewhere", text, other, "dashed"))
     return replace(
         plot,
-        curves=[Curve(numbers, delta, color, width=1.5, dots=True)],
+        curves=curves,
         rules=[*plot.rules, Rule(0.0, "y", style="dotted")],
         hover=lambda _, at: f"{int(numbers[at])} components: {cost(effects, measured[at][1])}",
-        bands=[Band(numbers, low, high, color)],
-        readings=[Reading("components", reading, color)],
+        bands=[*bands, Band(numbers, low, high, color)],
+        readings=readings,
     )
 
 
-def _columns(effects: Sequence[Effect]) -> dict[str, np.ndarray]:
+def _columns(effects: Sequence[Effect | Control]) -> dict[str, np.ndarray]:
     """Return the effects, and the ends of their intervals."""
     names = ("delta", "low", "high")
     return {name: np.array([getattr(effect, name) for effect in effects]) for name in names}
+
+
+def _nearest(effects: Sequence[Effect]) -> dict[str, np.ndarray]:
+    """Return the nearest control of each effect, and what remains."""
+    nothing = (math.nan,) * 3
+    found = [effect.nearest for effect in effects]
+    remains = np.array([nothing if one is None else one.difference for one in found])
+    return {
+        "control": np.array(["" if one is None else one.name for one in found]),
+        "control_delta": np.array([math.nan if one is None else one.delta for one in found]),
+        "difference": remains[:, 0],
+        "difference_low": remains[:, 1],
+        "difference_high": remains[:, 2],
+    }
 
 
 def _heads(view: View) -> Sequence[Image]:
@@ -347,13 +382,30 @@ def of_loss(effects: Effects) -> bool:
     return effects.baseline is not None or not effects.windows
 
 
-def cost(effects: Effects, effect: Effect) -> str:
-    """Say what a change costs, with its interval."""
-    if effect.why:
+def cost(effects: Effects, effect: Effect | Control) -> str:
+    """Return what a change or a control costs, with its interval."""
+    if isinstance(effect, Effect) and effect.why:
         return effect.why
-    low, high = (amount(effects, value) for value in (effect.low, effect.high))
+    return _with_interval(effects, effect.delta, effect.low, effect.high)
+
+
+def details(effects: Effects, effect: Effect) -> Sequence[str]:
+    """Return lines on a change: its cost, how far it moves rows, and the same of its controls."""
+    lines = [f"{cost(effects, effect)}, with 95 % intervals over {over(effects)}"]
+    if effect.displacement is not None:
+        lines[0] += f"; rows move by {format_percent(effect.displacement)} of their norm"
+    if effect.length is not None:
+        lines.append(f"In windows of {effect.length} tokens, as no more rows are left")
+    for control in effect.controls:
+        remains = _with_interval(effects, *control.difference)
+        lines.append(f"{named(control.name)}: {cost(effects, control)}; remains {remains}")
+    return lines
+
+
+def _with_interval(effects: Effects, value: float, low: float, high: float) -> str:
     unit = " nats" if of_loss(effects) else ""
-    return f"{amount(effects, effect.delta, signed=True)}{unit} ({low} to {high})"
+    ends = f"{amount(effects, low)} to {amount(effects, high)}"
+    return f"{amount(effects, value, signed=True)}{unit} ({ends})"
 
 
 def amount(effects: Effects, value: float, *, signed: bool = False) -> str:

@@ -203,7 +203,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     body = "gui.panels.kernels.body:KernelsBody"
     claims = {
         "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
-        "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},
     }
     guides_current = True
 

@@ -138,7 +138,6 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
     claims = {
         "layernorm.orthogonal": {"page": "errors"},
         "layernorm.sum_of_squares": {"page": "errors", "version": "orthogonal"},
-        "layernorm.constant": {"page": "errors", "version": "constant_norm"},
     }
 
     def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:

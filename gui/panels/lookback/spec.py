@@ -191,7 +191,6 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},
         "lookback.angle": {"space": "3", "scoring": "even_odd"},
         "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
-        "lookback.lags": {"space": "heads"},
     }
 
     def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:

@@ -153,9 +153,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
         "overlaps-attention": {"view": "attention"},
         "overlaps-mlp": {"view": "mlp"},
     }
-    claims = {f"overlap.{claim}": _pair(rows, columns) for claim, rows, columns in CLAIMED} | {
-        "overlap.W_Q_P.folded": _pair("W_Q", "P", fold_ln=True)
-    }
+    claims = {f"overlap.{claim}": _pair(rows, columns) for claim, rows, columns in CLAIMED}
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Limit layers and heads to those of another model."""

@@ -21,6 +21,7 @@ from gui.panels.shape.spec import (
     chosen,
     describes,
     drift_of,
+    interval_ends,
     rough_parts,
     verdict_name,
 )
@@ -107,9 +108,13 @@ CONDITIONS_TIPS = (
     "A condition of the rule for a helix: the variance along the climb, over the largest variance "
     "of any other direction outside the plane of the turning. A circle has less than 1",
 )
+INTERVAL_TIP = (
+    "Intervals of 95 %: what other rows along the same curve would give, if their departures from "
+    "it were drawn again with the same autocorrelation. They say nothing of another training"
+)
 NULL_TIP = (
     "The balanced turning share B of random curves of this size: each bar covers 90 % of them; "
-    "the line marks these positions. The random curves are "
+    "the line marks these positions, the band the interval of their B. The random curves are "
 )
 ROUGH_TIPS = {quantity.key: quantity.meaning for quantity in QUANTITIES}
 NARROWEST, NARROW = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
@@ -176,6 +181,16 @@ def null_text(shape: Shape) -> str:
     return "B of random curves: " + " · ".join(parts) if parts else ""
 
 
+def interval_text(shape: Shape) -> str:
+    """Return the intervals in a line; "" while they are unknown."""
+    names = {"turns": "turns", "radius": "radius", "turning_share": "B", "r2": "R²"}
+    parts = [
+        f"{names[name]} {format_number(low, 2)}–{format_number(high, 2)}"
+        for name, (low, high) in interval_ends(shape.intervals).items()
+    ]
+    return "95 %: " + " · ".join(parts) if parts else ""
+
+
 class ShapeBody(PanelBody):
     """The numbers, and the plot below or beside them if there is room."""
 
@@ -237,6 +252,7 @@ class NullStrip(QWidget):
         super().__init__()
         self._bars: list[tuple[str, Null]] = []
         self._b, self._text, self._theme = 0.0, "", LIGHT
+        self._interval: tuple[float, float] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
@@ -246,6 +262,7 @@ class NullStrip(QWidget):
     def show_shape(self, shape: Shape) -> None:
         """Show the null distributions of a result, if it has any."""
         self._bars, self._text = [], null_text(shape)
+        self._interval = None if shape.intervals is None else shape.intervals.b
         if shape.nulls and shape.evidence is not None:
             curves = strictest(shape.nulls[name] for name in ("process", "matern", "walk"))
             nulls = (curves, shape.nulls["band"], shape.nulls["phase"])
@@ -307,6 +324,11 @@ class NullStrip(QWidget):
             painter.drawRect(bar)
         painter.setPen(QPen(QColor(theme.text), 2))
         at = self.place_of(self._b)
+        if self._bars and self._interval is not None:
+            low, high = map(self.place_of, self._interval)
+            band = QColor(theme.text)
+            band.setAlphaF(TINT)
+            painter.fillRect(QRectF(low, 0, high - low, self.height()), band)
         if self._bars:
             painter.drawLine(QPointF(at, 0), QPointF(at, self.height()))
 
@@ -320,6 +342,8 @@ class ShapeNumbers(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.verdict, self.meaning = label("", "title"), label("", "muted", wrap=True)
+        self.notes, self.intervals = label("", wrap=True), label("", "small", wrap=True)
+        self.intervals.setToolTip(wrapped(INTERVAL_TIP))
         self.conditions = [label("", "small") for _ in range(3)]
         self.table = ChoiceTable(COLUMNS, TIP, (), scrolls_from=0)
         self.table.setAccessibleName("The curves")
@@ -342,8 +366,10 @@ class ShapeNumbers(QWidget):
         vbox(
             self.verdict,
             self.meaning,
+            self.notes,
             reasons,
             self.random,
+            self.intervals,
             table,
             smoothness,
             1,
@@ -368,6 +394,10 @@ class ShapeNumbers(QWidget):
         """Show a result."""
         self.verdict.setText(verdict_name(shape))
         self.meaning.setText(meaning(shape))
+        self.notes.setText(f"By construction: {' '.join(shape.notes)}")
+        self.notes.setVisible(bool(shape.notes))
+        self.intervals.setText(interval_text(shape))
+        self.intervals.setVisible(bool(self.intervals.text()))
         results = conditions(shape)
         for line in self.conditions:
             line.setVisible(bool(results))

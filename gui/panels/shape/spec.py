@@ -15,7 +15,8 @@ from geometry.measures.shape_fit import FREE
 from geometry.models.model import PositionalModel
 from geometry.pca.curve import why_fewer
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.panels.kit.choices import Choice, Option, Saved, Toggle
+from gui.panels.kit.choices import Button, Choice, Option, Saved, Toggle
+from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned, values_at
@@ -29,12 +30,15 @@ from gui.style.theme import SMALL, format_number, format_percent
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.evidence.bootstrap import Intervals
     from geometry.evidence.null import Null
     from geometry.evidence.turning_share import TurningShare
     from geometry.measures.shape import ShapeFit, Shapes
 
 DRAWN_R2 = 0.5
 """Minimum R² of a fit that is drawn in the 3D view if no curve was chosen in the table."""
+NOTED = "shape."
+"""Beginning of the claims whose notes are shown with the verdict."""
 MIN_POSITIONS = 4
 """Minimum number of positions: fewer lie on any of the curves."""
 
@@ -54,6 +58,10 @@ class Shape:
     rough: Roughness | None = None  # Roughness of the positions; None for fewer than eight
     # Turning shares of random curves of this size; empty while they are unknown
     nulls: Mapping[str, Null] = field(default_factory=dict)
+    # Intervals of the circle or helix; None while they are unknown, or for too few positions
+    intervals: Intervals | None = None
+    # What holds by construction, by the notes on the model's making
+    notes: tuple[str, ...] = ()
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -91,7 +99,8 @@ class ShapeOf:
     def steps(self, context: QuestionContext) -> Iterator[Progress | Shape]:
         from geometry.evidence.turning_nulls import turning_nulls
         from geometry.evidence.turning_share import turning_share
-        from geometry.measures.shape import fit_shapes
+        from geometry.measures.shape import fit_shapes, shape_intervals
+        from geometry.models.notes import sentences
 
         check_positions(self.positions)
         yield Progress(None, "Finding the components")
@@ -104,6 +113,7 @@ class ShapeOf:
         evidence = turning_share(rows, coordinates) if enough else None
         shapes = fit_shapes(coordinates, evidence, check=context.raise_if_cancelled)
         shape = shape_of(pca, self.components, coordinates, shapes)
+        shape = replace(shape, notes=sentences(context.model.notes, NOTED))
         if enough:
             yield Progress(None, "Drawing random curves", shape)
             nulls = context.cache(
@@ -111,6 +121,9 @@ class ShapeOf:
                 lambda: turning_nulls(rows, check=context.raise_if_cancelled),
             )
             shape = replace(shape, nulls=nulls)
+            yield Progress(None, "Resampling the positions’ departures from the curve", shape)
+            found = shape_intervals(rows, shapes, self.components, check=context.raise_if_cancelled)
+            shape = replace(shape, intervals=found)
         yield shape
 
 
@@ -252,6 +265,14 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             tip="Draw the chosen curve as a thin line among the positions, with its axis dashed",
         ),
     )
+    buttons = (
+        Button(
+            "Artefact of PCA?",
+            "Could this be an artefact of PCA? Show the components beside those of smooth random "
+            "tables",
+            lambda _: ShowPanel("artefact", {}),
+        ),
+    )
     body = "gui.panels.shape.body:ShapeBody"
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
@@ -262,6 +283,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         return ShapeOf(scope.positions, scope.components)
 
     def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ShapeOf, Shape]:
+        from geometry.models.notes import sentences
+
         measured, components = reported.measured, (1, 2, 3)
         check_positions(measured.positions)
         coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
@@ -270,6 +293,8 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         shape = shape_of(
             measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
         )
+        notes = sentences(measured.model.notes, NOTED)
+        shape = replace(shape, intervals=measured.intervals, notes=notes)
         return ShapeOf(measured.positions, components), shape
 
     def plots(self, view: ShapeView) -> Sequence[Part]:
@@ -396,6 +421,9 @@ class ShapePanel(PanelSpec[Choices, Shape]):
                 "turning_share_turns": np.array([evidence.turns]),
                 "climb_ratio": np.array([_nan_for_none(evidence.climb_ratio)]),
             }
+            found = shape.intervals
+            for name, ends in interval_ends(found).items():
+                whole |= {f"{name}_interval": np.array([ends])}
             nulls = {f"turning_share_of_{name}": null.values for name, null in shape.nulls.items()}
         curves = {
             "curve": np.array(names),
@@ -513,6 +541,14 @@ def verdict_of(shape: Shape, name: str = "") -> str:
 
 def _nan_for_none(value: float | None) -> float:
     return np.nan if value is None else value
+
+
+def interval_ends(found: Intervals | None) -> dict[str, tuple[float, float]]:
+    """Return the intervals that there are, by the name of their quantity."""
+    if found is None:
+        return {}
+    ends = {"turns": found.turns, "radius": found.radius, "turning_share": found.b, "r2": found.r2}
+    return {name: end for name, end in ends.items() if end is not None}
 
 
 def rough_parts(shape: Shape) -> dict[str, str]:

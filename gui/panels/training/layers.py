@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +20,23 @@ from gui.panels.training.by_snapshot import (
     share_lines,
     turn_lines,
 )
-from gui.plots.spec import Axis, Image, Line, Plot, Rule
-from gui.style.theme import SERIES, format_count, format_percent
+from gui.plots.spec import Axis, Band, Image, Line, Plot, Rule
+from gui.style.theme import SERIES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.inside.record import CounterByLayer, Description
 
 NO_COUNTERS = "no other counter was measured, or positions.json is gone"
+NO_AMOUNTS = "not measured by the version that made this run"
+NO_SHAPE = "no layer is resolved"
 NO_DESCRIPTION = "positions.json is gone or damaged"
 SHARE = Axis("share of variance", printed="share of a token’s variance")
 NORM = Axis("norm", log=True)
+ENERGY = Axis("energy", log=True, printed="mean squared distance from the mean")
+PROBE = Axis("probe’s error", printed="error of a linear probe, in positions")
 ROOMY = 900
 """Minimum width with four plots, in pixels."""
+AMOUNTS = ("energy", "token_variance", "probe_error", "probe_chance")
 DECOMPOSED = (
     "share_context",
     "share_rest",
@@ -41,6 +46,8 @@ DECOMPOSED = (
     "standard_error",
 )
 """Attributes of :class:`geometry.inside.layers.LayerPositions` that are plotted."""
+CONTROLS = ("random", "shuffled")
+"""Kinds of :class:`geometry.inside.record.Control`."""
 
 
 def layer_plots(view: View) -> list[Plot | Image]:
@@ -63,7 +70,12 @@ def layer_numbers(view: View) -> dict[str, np.ndarray]:
         columns["random_share"] = measured.random_share
     if described is None:
         return columns
-    columns |= {name: _by_layer(described, name) for name in DECOMPOSED}
+    columns |= {name: _by_layer(described, name) for name in (*DECOMPOSED, *AMOUNTS)}
+    for name in ("share", "probe_error"):
+        for kind in CONTROLS:
+            if len(values := _controls(described, kind, name)):
+                columns[f"{kind}_{name}_low"] = values.min(axis=0)
+                columns[f"{kind}_{name}_high"] = values.max(axis=0)
     for quantity in QUANTITIES:
         if any(published.quantity == quantity for published in described.published):
             columns[f"published_{quantity.replace(' ', '_')}"] = _published(described, quantity)
@@ -85,7 +97,7 @@ def published_source(view: View) -> str:
 
 def resolved(layers: LayerTables) -> str:
     """Return a text on the layers in which the halves of the texts agree, and on the noise."""
-    good = np.flatnonzero(layers.halves_cosine >= RESOLVED)
+    good = np.flatnonzero(layers.resolved())
     n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
     where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
     noise = format_percent(float(layers.share_noise.max()), 2)
@@ -103,36 +115,115 @@ def resolved(layers: LayerTables) -> str:
 
 def _variance(view: View, layers: LayerTables) -> list[Line]:
     """Return shares of a token's variance: positions, sampling noise, random weights."""
-    theme = view.theme
+    theme, described = view.theme, view.result.described
     lines = [
         Line("pos", layers.share, SERIES[theme.name][0], percent=True),
         Line("noise", layers.share_noise, theme.muted, percent=True, dashed=True),
     ]
-    if layers.random_share is not None:
+    if layers.random_share is not None and (described is None or not described.controls):
         random = layers.random_share
-        lines.append(Line("random weights", random, SERIES[theme.name][1], percent=True))
+        lines.append(Line("random", random, SERIES[theme.name][1], percent=True))
     return lines
 
 
 def _position_plots(view: View) -> list[Plot | Image]:
-    """Return the share of positions with its floor, and the curve's own measures."""
+    """Return the share and the amount of positions, how well they can be read, and their curve."""
     layers = view.result.layers
     assert layers is not None
-    norms = [*norm_lines(view), *_errors(view)]
+    colors = SERIES[view.theme.name]
+    share = plot_by_snapshot(view, _variance(view, layers), SHARE)
+    amounts = plot_by_snapshot(view, _amounts(view), ENERGY, empty=NO_AMOUNTS)
+    probe = plot_by_snapshot(view, _probe(view, layers), PROBE, empty=NO_AMOUNTS)
+    shape = Axis("share, R²", printed="share of pos, R²")
+    turns = of_resolved(view, turn_lines(view))
     return [
-        plot_by_snapshot(view, _variance(view, layers), SHARE),
-        _agreement(view, [Line("cosine", layers.halves_cosine, SERIES[view.theme.name][3])]),
-        plot_by_snapshot(view, share_lines(view), Axis("share, R²", printed="share of pos, R²")),
-        plot_by_snapshot(view, norms, NORM, min_width=WIDE),
-        plot_by_snapshot(view, turn_lines(view), TURNS, empty=NO_TURNS, min_width=WIDE),
+        _with_controls(view, share, "share", format_percent),
+        amounts,
+        _with_controls(view, probe, "probe_error", format_number),
+        _agreement(view, [Line("cosine", layers.halves_cosine, colors[3])], min_width=ROOMY),
+        plot_by_snapshot(
+            view, of_resolved(view, share_lines(view)), shape, empty=NO_SHAPE, min_width=WIDE
+        ),
+        plot_by_snapshot(view, turns, TURNS, empty=NO_TURNS, min_width=WIDE),
     ]
 
 
-def _agreement(view: View, lines: Sequence[Line], empty: str = "") -> Plot:
+def _amounts(view: View) -> list[Line]:
+    """Return the energy of pos and the variance of tokens."""
+    described, colors = view.result.described, SERIES[view.theme.name]
+    if described is None:
+        return []
+    return [
+        Line("pos", _by_layer(described, "energy"), colors[0], digits=3),
+        Line("tokens", _by_layer(described, "token_variance"), colors[2]),
+    ]
+
+
+def _probe(view: View, layers: LayerTables) -> list[Line]:
+    """Return the error of the linear probe, and that of the best constant."""
+    if layers.probe_error is None or layers.probe_chance is None:
+        return []
+    return [
+        Line("probe", layers.probe_error, SERIES[view.theme.name][0], digits=1),
+        Line("chance", layers.probe_chance, view.theme.muted, dashed=True, digits=1),
+    ]
+
+
+def of_resolved(view: View, lines: Sequence[Line]) -> list[Line]:
+    """Return lines with gaps in layers whose halves do not agree: the shape there is noise's."""
+    layers = view.result.layers
+    if layers is None:
+        return [*lines]
+    return [
+        replace(line, values=np.where(layers.resolved(), line.values, np.nan)) for line in lines
+    ]
+
+
+def shape_where_resolved(
+    layers: LayerTables, columns: dict[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return columns by layer without the shape of layers whose halves do not agree."""
+    for name, values in columns.items():
+        if name.startswith(("variance_", "helix_", "best_shape")):
+            missing: Any = "" if values.dtype.kind == "U" else np.nan
+            columns[name] = np.where(layers.resolved(), values, missing)
+    return columns
+
+
+def _controls(described: Description, kind: str, name: str) -> np.ndarray:
+    """Return (n_controls, n_layers) float64: a measurement of the controls of a kind."""
+    return np.array(
+        [
+            [getattr(layer, name) for layer in control.layers]
+            for control in described.controls
+            if control.kind == kind
+        ]
+    )
+
+
+def _with_controls(view: View, plot: Plot, name: str, shown: Callable[[float], str]) -> Plot:
+    """Return a plot with bands from the lowest to the highest of the controls of each kind."""
+    described, history, at = view.result.described, view.result.history, view.choices.snapshot
+    if described is None or not plot.curves:
+        return plot
+    layer = history.shown if at is None else min(at, history.n_snapshots - 1)
+    bands, readings = [], []
+    for kind, color in zip(CONTROLS, SERIES[view.theme.name][1:3], strict=True):
+        values = _controls(described, kind, name)
+        if len(values) and np.isfinite(values).all():
+            low, high = values.min(axis=0), values.max(axis=0)
+            band = Band(history.steps.astype(np.float64), low, high, color, kind)
+            bands.append(band)
+            ends = [shown(float(end[layer])) for end in (low, high)]
+            readings.append(band.reading("–".join(dict.fromkeys(ends))))
+    return replace(plot, bands=[*plot.bands, *bands], readings=[*plot.readings, *readings])
+
+
+def _agreement(view: View, lines: Sequence[Line], empty: str = "", *, min_width: int = 0) -> Plot:
     """Return the cosine of the halves, with the minimum that counts as resolved."""
     lowest = min((float(line.values.min()) for line in lines), default=0.0)
     y = Axis("halves’ cosine", span=(min(lowest, 0.0), 1.0))
-    plot = plot_by_snapshot(view, lines, y, empty=empty)
+    plot = plot_by_snapshot(view, lines, y, empty=empty, min_width=min_width)
     return replace(plot, rules=[*plot.rules, Rule(RESOLVED, label="resolved above")])
 
 
@@ -177,7 +268,19 @@ def _errors(view: View) -> list[Line]:
 
 
 def _by_layer(described: Description, name: str) -> np.ndarray:
-    return np.array([getattr(layer, name) for layer in described.layers], np.float64)
+    """Return (n_layers,) float64: a measurement; NaN where there is none.
+
+    Earlier versions measured the stable rank of noise too, and a rank that depended on a model of
+    the noise.
+    """
+    layers = described.layers
+    known = [True] * len(layers)
+    if name == "stable_rank":
+        known = [layer.resolved for layer in layers]
+    elif name == "rank":
+        known = [not np.isnan(layer.energy) for layer in layers]
+    values = np.array([getattr(layer, name) for layer in layers], np.float64)
+    return np.where(known, values, np.nan)
 
 
 def _published_line(view: View, described: Description, quantity: str) -> Line:

@@ -27,7 +27,13 @@ from gui.panels.training.by_snapshot import (
     share_lines,
     turn_lines,
 )
-from gui.panels.training.layers import layer_numbers, layer_plots, published_source, resolved
+from gui.panels.training.layers import (
+    layer_numbers,
+    layer_plots,
+    published_source,
+    resolved,
+    shape_where_resolved,
+)
 from gui.panels.training.question import Training, TrainingOf
 from gui.plots.spec import Axis, Image, Line, Plot
 from gui.services.origins import origin_of
@@ -46,9 +52,12 @@ history, measured = history_here(model), model.store.tables
 lapse = make_timelapse(history, {positions})
 helices = fit_helices(lapse)
 for layer in history.steps:
-    print(layer, measured.share[layer], measured.share_noise[layer],
-          measured.halves_cosine[layer], lapse.top3[layer], helices.r2[layer],
-          helices.turns[layer], helices.best[layer])
+    print(layer, measured.share[layer], measured.share_noise[layer], measured.halves_cosine[layer])
+    if measured.energy is not None:
+        print("  energy, probe:", measured.energy[layer], measured.probe_error[layer])
+    if measured.resolved()[layer]:
+        print("  shape:", lapse.top3[layer], helices.r2[layer], helices.turns[layer],
+              helices.best[layer])
 """
 NO_SPARSITY = f"its rows have at most {HEAVIEST} entries"
 
@@ -118,7 +127,13 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             field="page",
             label="What is shown of the layers",
             options=(
-                Option("positions", "Positions", "What depends on the position in the text"),
+                Option(
+                    "positions",
+                    "Positions",
+                    "What depends on the position in the text: as a share of a token’s variance, "
+                    "as an amount, and as what a linear map reads from single tokens, beside "
+                    "networks with random and with shuffled weights",
+                ),
                 Option(
                     "decomposition",
                     "Decomposition",
@@ -254,6 +269,8 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             columns["helix_r2"] = training.helices.r2
             columns["helix_turns"] = training.helices.turns
             columns["best_shape"] = np.array([best or "" for best in training.helices.best])
+        if training.layers is not None:
+            columns = shape_where_resolved(training.layers, columns)
         return columns
 
     def script(self, view: View) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from geometry.claims.claim import ModelClaim
 from geometry.claims.claims import CLAIMS
+from geometry.models.notes import sentences
 from geometry.models.residual_stream import Name, Subject
 from geometry.models.sources.catalogue import SAMPLE
 from geometry.models.sources.layer_tables import LayerStore
@@ -61,6 +62,17 @@ def _length(value: float) -> str:
     return format_number(float(value), digits)
 
 
+def _making(claim: str) -> Callable[[Findings], str]:
+    """Return what gives the notes on a model's making that concern a claim."""
+
+    def text(findings: Findings) -> str:
+        if not (found := sentences(findings.model.notes, claim)):
+            raise Absent
+        return " ".join(found)
+
+    return text
+
+
 def _listed(positions: Sequence[int], max_shown: int = 6) -> str:
     shown = [str(position) for position in positions[:max_shown]]
     if len(positions) > max_shown:
@@ -99,6 +111,8 @@ _NUMBERS: dict[str, Fact] = {
     "shape": Fact("the curve, “a helix”, “no simple curve”, …", lambda f: SHAPES[f.shapes.best]),
     "helix_r2": Fact("R² of the better helix", lambda f: format_percent(f.helix_r2, 0)),
     "line_r2": Fact("R² of a line", lambda f: format_percent(f.shapes.fits["line"].r2, 0)),
+    "making_three": Fact("why three components hold by construction", _making("pca.three")),
+    "making_helix": Fact("why a helix holds by construction", _making("shape.helix")),
     "turns": Fact("turns of the helix", lambda f: format_number(f.turns, 1)),
     "norm_first": Fact("norm of position 0", _norm(0)),
     "norm_last": Fact("norm of the last position", _norm(-1)),
@@ -291,10 +305,7 @@ _READ: Mapping[str, tuple[Tensor, ...]] = {
     "heads": _QK,
     "kernels": _QK,
     "layernorm": _E,
-    "layernorm.ruins_line": (),
     "lookback.heads": _QK,
-    "lookback.lags": _QK,
-    "spectrum.E": _E,
 }
 """Tensors that claims read, by topic or by name."""
 

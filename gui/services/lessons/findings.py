@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geometry.claims.measured_range import MeasuredRange
     from geometry.claims.measurements import Measurements
     from geometry.history.history import History
-    from geometry.inside.intervene import Effect, Effects
+    from geometry.inside.effects import Control, Effect, Effects
     from geometry.measures.kernels import HeadKernels
     from geometry.measures.layernorm import Version
     from geometry.measures.lookback import Kind, LookBack, Scoring
@@ -316,6 +316,13 @@ class Findings:
         if effect is None or effect.why:
             raise Absent
         return effect
+
+    def controls(self, change: str) -> tuple[Control, ...]:
+        """Return what displacements as large as a change cost; there is at least one."""
+        controls = self.cost(change).controls
+        if not controls:
+            raise Absent
+        return controls
 
     def kept(self, change: str) -> float:
         """Return the share of the positions' worth that a change keeps."""

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 
-from geometry.inside.settings import SIZES
+from geometry.inside.settings import GROUPS, SIZES
 from geometry.inside.sums import Accumulators, Batch, Sums
 from geometry.inside.worker import WorkerProgress
 from geometry.models.sources.layer_tables import FILE_NAME, FORMAT, VERSION
@@ -58,7 +58,8 @@ def add_windows(sums: Sums, half: int, h: np.ndarray, labels: np.ndarray | None 
     """Add a layer of some windows, (batch, length, d_model), and the counters of their tokens."""
     if labels is None:
         labels = np.full((*h.shape[:2], len(SIZES)), -1, np.int16)
-    batch = Batch(Accumulators(sums), half, labels)
+    groups = [GROUPS // 2 * half + (sums.n_windows // 2 + i) % (GROUPS // 2) for i in range(len(h))]
+    batch = Batch(Accumulators(sums), groups, labels)
     batch.add(0, torch.from_numpy(h.astype(np.float32)))
     batch.count()
 

@@ -1,5 +1,7 @@
 """Counters of tokens, from the window alone and planted in a residual stream."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_by_hand():
 def test_a_window_does_not_know_what_was_before():
     found = labels(TEXT, WORDS, first=2)
     assert found["three"] == {
-        "sentence": 0, "word": -1, "line": -1, "brackets": 0, "newline": -1,
+        "sentence": -1, "word": -1, "line": -1, "brackets": 0, "newline": -1,
     }  # fmt: skip
     assert found["four"]["brackets"] == 0, "the closed one was opened before"
     assert found["Five"] == {"sentence": 1, "word": 0, "line": -1, "brackets": 0, "newline": -1}
@@ -122,6 +124,24 @@ def test_planted_counters_are_told_apart(sums):
         assert one.tokens.min() >= 60
     assert found["position"].share < 0.1 * found["word"].share
     assert abs(found["position"].halves_cosine) < 0.5
+
+
+def test_what_words_have_in_common_is_not_taken_for_an_effect_of_the_sentence():
+    """Of windows that begin within a sentence, and of which only the word has an effect."""
+    random, word = np.random.default_rng(0), effects(SIZES["word"], 1, 8)[0] + 2
+    made, index = Sums.empty(1, LENGTH, 8), list(SIZES).index("word")
+    for number in range(8):
+        text = "".join("a. B" if new else "a " for new in random.random(2000) < 0.15)
+        places = np.array([match.span() for match in re.finditer(r"\S+", text)], np.int64)
+        within = [at for at in range(1, 1800, 30) if text[places[at - 1, 1] - 1] != "."]
+        counted = CountedText.of(text)
+        labels = np.stack([counted.labels(places[at : at + LENGTH]) for at in within])
+        of_word = labels[..., index]
+        h = np.where((of_word >= 0)[..., None], word[of_word], 0)
+        add_windows(made, number % 2, h + 0.2 * random.normal(size=h.shape), labels)
+    found = {one.name: one for one in Counting(made).counters(0, ("sentence", "word"))}
+    assert found["word"].halves_cosine > 0.9
+    assert found["sentence"].share < 0.01 * found["word"].share
 
 
 def test_a_naive_mean_would_mix_them(sums):

@@ -98,6 +98,57 @@ def test_turns_keep_all_distances(table):
         changed("into E", Table(table.P, N))
 
 
+def test_norms_vary_as_much_but_smoothly(table):
+    logs = [
+        np.log(np.linalg.norm(changed(name, table)[table.rows], axis=1))
+        for name in ("scrambled norms", "smooth norms")
+    ]
+    spread = [one.std() for one in logs]
+    assert spread == pytest.approx([1 / 3, 1 / 3], rel=0.25)
+    jumps = [np.diff(one).std() / one.std() for one in logs]
+    assert jumps[0] > 1.2
+    assert jumps[1] < 0.3
+
+
+def test_signs_of_the_directions_of_tokens_are_drawn(table):
+    """Each direction is the same but for its sign, of which both occur."""
+    one, *others = (
+        about(find_change("into E")(table.drawn(draw))[table.rows]) for draw in range(6)
+    )
+    leading = np.linalg.svd(about(table.E), full_matrices=False)[2][0]
+    signs = [np.sign((one @ leading) @ (other @ leading)) for other in others]
+    assert set(signs) == {-1, 1}
+    for other in others:
+        np.testing.assert_allclose(np.abs(other @ leading), np.abs(one @ leading), atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "order"), [("polynomial", 3), ("cosines", 4)])
+def test_curves_of_as_few_numbers_by_least_squares(name, order, table):
+    rows, t = table.P[table.rows], table.rows.astype(float)
+    mean, coordinates, V = table.components()
+    own = coordinates[:, :3]
+    share = (t - t[0]) / (t[-1] - t[0])
+    basis = [share**j if name == "polynomial" else np.cos(np.pi * j * share)
+             for j in range(order + 1)]  # fmt: skip
+    fitted = np.stack(basis, axis=1) @ np.linalg.pinv(np.stack(basis, axis=1)) @ own
+    found = changed(f"{name} {order}", table)[table.rows]
+    np.testing.assert_allclose(found, mean + fitted @ V[:3], atol=1e-8)
+    assert np.linalg.norm(changed(f"{name} 999", table)[table.rows] - rows) < np.linalg.norm(
+        found - rows
+    )
+
+
+@pytest.mark.parametrize("name", ["polynomial", "cosines"])
+def test_the_simplest_curve_as_close_as_the_helix(name, table):
+    def missed(change):
+        return np.linalg.norm((changed(change, table) - changed("top 3", table))[table.rows])
+
+    helix, close = missed("fitted helix"), missed(f"{name} as close")
+    orders = [order for order in range(1, 60) if missed(f"{name} {order}") <= helix]
+    assert close == pytest.approx(missed(f"{name} {orders[0]}"))
+    assert close <= helix < missed(f"{name} {orders[0] - 1}")
+
+
 def test_blocks_shifts_and_stretches_by_hand():
     i = np.arange(40.0)
     P = np.stack([i + 100, 50 * np.cos(i), 50 * np.sin(i)], axis=1)  # without outliers

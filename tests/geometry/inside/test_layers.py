@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry.inside.layers import measure_layer, screenot_rank
+from geometry.inside.layers import components_above_noise, measure_layer
 from geometry.inside.sums import Sums
 from tests.geometry.inside.small_networks import add_windows
 
@@ -106,13 +106,53 @@ def test_an_attention_sink_is_left_out():
     assert measure_layer(streamed(table, 100, mean=0), 0, with_first=True).outliers == (0, 1)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 4])
-def test_screenot_counts_components_above_noise(rank):
-    random = np.random.default_rng(rank)
-    left = np.linalg.qr(random.normal(size=(120, max(rank, 1))))[0]
-    right = np.linalg.qr(random.normal(size=(80, max(rank, 1))))[0]
-    signal = 4.0 * np.sqrt(120) * left @ right.T if rank else np.zeros((120, 80))
-    noise = random.normal(size=(120, 80))
-    for scale in (1e-4, 1.0, 1e5):
-        assert screenot_rank(scale * (signal + noise)) == rank
-    assert screenot_rank(np.zeros((10, 10))) == 0
+def autocorrelated(shape, correlation, random):
+    """Unit noise that depends on the noise at the position before."""
+    noise = random.normal(size=shape)
+    for t in range(1, shape[1]):
+        noise[:, t] *= np.sqrt(1 - correlation**2)
+        noise[:, t] += correlation * noise[:, t - 1]
+    return noise
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+@pytest.mark.parametrize("rank", [0, 1, 3])
+def test_the_rank_counts_no_noise_of_texts(rank, correlation):
+    """Texts whose states depend on the state before, as those of any text do."""
+    signal = np.linalg.svd(helix()[1:], full_matrices=False)
+    table = np.zeros((LENGTH, D_MODEL))
+    table[1:] = signal[0][:, :rank] * signal[1][:rank] @ signal[2][:rank]
+    ranks = []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        sums = Sums.empty(1, LENGTH, D_MODEL)
+        for number in range(16):
+            noise = autocorrelated((8, LENGTH, D_MODEL), correlation, random)
+            add_windows(sums, number % 2, table + noise / np.sqrt(D_MODEL))
+        ranks.append(components_above_noise(sums, 0, np.arange(1, LENGTH)))
+    assert np.mean(np.array(ranks) == rank) >= 0.9
+    assert max(ranks) <= rank + 1
+
+
+def test_the_rank_does_not_depend_on_the_unit():
+    for scale in (1e-4, 1.0, 1e4):
+        sums = streamed(scale * helix(), 160, noise=scale, mean=0)
+        assert components_above_noise(sums, 0, np.arange(1, LENGTH)) == 3
+
+
+def test_the_shape_of_noise_is_not_shown():
+    found = measure_layer(streamed(np.zeros((LENGTH, D_MODEL)), 40), 0)
+    assert np.isnan([found.stable_rank, found.top3]).all()
+    assert found.rank == 0
+
+
+def test_amounts_stand_beside_the_share():
+    """Everything is three times as long: the share is the same, and the energy nine times."""
+    one, large = (
+        measure_layer(streamed(scale * helix(), 200, noise=scale), 0) for scale in (1.0, 3.0)
+    )
+    assert one.share == pytest.approx(large.share, rel=1e-3)
+    assert one.energy == pytest.approx(1, rel=0.03)
+    assert large.energy == pytest.approx(9 * one.energy, rel=1e-3)
+    assert one.energy / one.token_variance == pytest.approx(one.share)
+    assert np.isnan(one.probe_error), "no probe was run"

@@ -8,7 +8,7 @@ from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import position_means
 from geometry.inside.network import load_network
 from geometry.inside.settings import SIZES, InsideError
-from geometry.inside.sums import COVARIANCE_STRIDE, FIRST, Accumulators, Batch, Sums, value_ranges
+from geometry.inside.sums import FIRST, Accumulators, Batch, Sums, value_ranges
 from geometry.inside.windows import draw_windows, find_texts
 
 DEVICES = [
@@ -76,7 +76,7 @@ def test_every_sum_against_plain_numpy(device):
     hidden = random.normal(size=(n_layers, 2, 4, length, d_model)).astype(np.float32)
     to = Accumulators(sums, device)
     for half in (0, 1):
-        batch = Batch(to, half, labels[half])
+        batch = Batch(to, [4 * half, 4 * half + 2, 4 * half + 1, 4 * half + 1], labels[half])
         for layer in range(n_layers):
             batch.add(layer, torch.from_numpy(hidden[layer, half]).to(device))
         batch.count()
@@ -101,11 +101,17 @@ def test_every_sum_against_plain_numpy(device):
         np.testing.assert_allclose(sums.energy[layer], (h**2).sum(axis=(0, 2)), rtol=1e-5)
         context = (h[:, FIRST:].sum(axis=1) ** 2).sum()
         np.testing.assert_allclose(sums.context[layer], context, rtol=1e-5)
-        some = np.concatenate(
-            [one[FIRST + i % COVARIANCE_STRIDE :: COVARIANCE_STRIDE] for i, one in enumerate(h)]
-        )
-        np.testing.assert_allclose(sums.products[layer], some.T @ some, rtol=1e-4, atol=1e-4)
-        assert sums.product_tokens[0] == len(some)
+        for half in (0, 1):
+            own = h[4 * half : 4 * half + 4]
+            later = own[:, FIRST:].reshape(-1, d_model)
+            products = later.T @ later
+            np.testing.assert_allclose(sums.products[half, layer], products, rtol=1e-4, atol=1e-4)
+            for group, members in {0: [0], 1: [2, 3], 2: [1], 3: []}.items():
+                np.testing.assert_allclose(
+                    sums.groups[4 * half + group, layer], own[members].sum(axis=0), atol=1e-5
+                )
+    assert sums.group_windows.tolist() == [1, 2, 1, 0] * 2
+    assert sums.windows.tolist() == [4, 4]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import (
     FAIREST,
+    Corpus,
     Splitter,
     TextFile,
+    corpus_of,
     draw_windows,
     find_texts,
     split_in_halves,
@@ -87,17 +89,37 @@ def test_special_tokens_stand_at_both_ends(minilm_folder):
         assert (one.labels[[0, -1]] == -1).all()
 
 
-def test_sample_stands_for_the_pages_of_the_guide(guide, tmp_path, monkeypatch):
-    pages = sorted(guide.glob("*.md"))
-    assert len(pages) > 10
-    assert [text.path for text in find_texts("sample")] == pages
-    assert find_texts("sample")[0].read() == pages[0].read_text("utf-8")
+def test_sample_texts_are_the_same_everywhere_whatever_has_this_name(tmp_path, monkeypatch):
+    texts = find_texts("sample")
+    # Their numbers in the documentation are of exactly these texts.
+    assert corpus_of(texts) == Corpus(
+        28, "256f72b2df1c5d0b487a1bc6ae84cfc68bca8529bd346866cb1ff492842d3abe"
+    )
+    assert all(len(text.read()) > 2000 for text in texts)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sample").mkdir()
     (tmp_path / "sample" / "own.txt").write_text("own", "utf-8")
-    assert [text.path for text in find_texts("sample")] == pages
+    assert find_texts("sample") == texts
     for path in ("./sample", tmp_path / "sample", Path("sample/own.txt")):
         assert [text.name for text in find_texts(path)] == ["own.txt"]
+
+
+def test_a_digest_depends_on_names_and_contents_and_on_nothing_else(tmp_path, monkeypatch):
+    names = {"a.txt": b"one", "b.txt": b"two"}
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        for name, content in names.items():
+            (tmp_path / folder / name).write_bytes(content)
+    here, there = (find_texts(tmp_path / folder) for folder in ("here", "there"))
+    assert corpus_of(here) == corpus_of(there)
+    assert corpus_of(here).files == 2
+    (tmp_path / "there" / "b.txt").rename(tmp_path / "there" / "c.txt")
+    renamed = find_texts(tmp_path / "there")
+    (tmp_path / "here" / "b.txt").write_bytes(b"too")
+    found = {corpus_of(texts).digest for texts in (here, renamed)}
+    assert len(found | {corpus_of(here[:1]).digest}) == 3
+    monkeypatch.setattr("geometry.inside.windows.MAX_DIGESTED", 5)
+    assert corpus_of(here) == Corpus(2, None)
 
 
 def test_what_cannot_be_measured_is_a_sentence(splitter, tmp_path):

@@ -19,7 +19,7 @@ from geometry.claims.effect_claims import EFFECT_CLAIMS, NEEDED, NEEDS
 from geometry.claims.group_claims import GROUP_CLAIMS
 from geometry.claims.published import PUBLISHED, Compared
 from geometry.evidence.null import OUTCOMES
-from geometry.inside.intervene import Effect, Effects
+from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.interventions import Table
 from geometry.inside.worker import WorkerProgress
 from geometry.models.residual_stream import Subject
@@ -204,7 +204,8 @@ def effects_of(model, helix):
         for name, cost in costs.items()
     )
     run = EffectsRun("sample", 24, 40, heads=True)
-    return EffectsResult(Table(model.W_pos, 24), Effects(4.0, made, 40), run)
+    files = tuple(f"{number % 10}.txt" for number in range(40))
+    return EffectsResult(Table(model.W_pos, 24), Effects(4.0, made, 40, files=files), run)
 
 
 def test_a_ledger_that_is_seen_follows_the_effects_and_so_does_its_script(claims, monkeypatch):
@@ -346,8 +347,11 @@ def measured_here(monkeypatch):
         for name in request["changes"]:
             cost = costs.get(name, 0.0)
             made[name] = Effect(name, *[cost] * 3, by_window=tuple((cost * common).tolist()))
+        nothing = Control("norms kept", *3 * (0.0,), 3 * (0.0,), by_window=len(common) * (0.0,))
+        made["scrambled norms"] = replace(made["scrambled norms"], controls=(nothing,))
         made["into E"] = Effect("into E", *[np.nan] * 3, "This model has no token embeddings.")
-        return asdict(Effects(4.0, tuple(made.values()), len(common)))
+        files = tuple(f"{number % 10}.txt" for number in range(len(common)))
+        return asdict(Effects(4.0, tuple(made.values()), len(common), files=files))
 
     monkeypatch.setattr(module, "run_in_subprocess", here)
     return costs

@@ -34,7 +34,7 @@ from gui.panels.compare.words import (
 from gui.services.answers import Answers
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 from tests.gui.on_screen import ask_menu, trigger
 from tests.gui.open_models import show_others
@@ -56,7 +56,7 @@ def test_rows_titles_units_and_tooltips(three):
     for row, session in enumerate(sessions):
         expected = [written(one) for one in scalar_results(session.model, session.positions)]
         shown = [three.table.rows.index(row, 3 + i).data() for i in range(len(QUANTITIES))]
-        assert [text.lstrip("✓✗? ") for text in shown] == expected
+        assert [text.lstrip("✓✗? ").partition(" (")[0] for text in shown] == expected
     assert three.panel.header.caption.text() == "3 models · helix is the open model"
     rows, number = three.table.rows, TITLES.index("Radius")
     assert title(three, "Radius") == "Radius\nunits of P"
@@ -80,7 +80,7 @@ def test_another_range_of_any_of_them_is_measured_when_it_rests(three):
     short.positions = (10, 99)
     three.session.positions = (5, 150)
     assert three.column("Range") == ["5–150", "10–99", "4–149"]
-    assert three.column("Turns")[1] == written(of(short)["turns"])
+    assert three.column("Turns")[1].partition(" (")[0] == written(of(short)["turns"])
     short.components = (1, 2, 4)
     assert three.column("Range")[1] == "10–99 · PC 1, 2, 4"
     walk.positions = (4, 6)
@@ -296,11 +296,14 @@ def test_both_halves_scroll_down_together(three, write_table, helix):
 
 def test_texts_fit_and_sorting_is_by_values(three):
     rows = three.table.rows
-    for view, columns in ((three.table.names, range(1, 2)), (three.table.values, range(2, 30))):
+    for view, columns in (
+        (three.table.names, range(1, 2)),
+        (three.table.values, range(2, len(TITLES))),
+    ):
         for number in columns:
             hint = view.sizeHintForColumn(number)
             assert view.columnWidth(number) >= hint, TITLES[number]
-    assert rows.columnCount() == 30
+    assert rows.columnCount() == len(TITLES)
     names, values = three.table.names.viewport(), three.table.values.viewport()
     end = names.mapTo(three.panel, names.rect().bottomRight())
     start = values.mapTo(three.panel, values.rect().bottomLeft())
@@ -583,3 +586,14 @@ def test_files_follow_the_shown_columns_or_have_all(three):
     assert len(whole.kinds["tex"][1]().splitlines()) > len(shown.kinds["tex"][1]().splitlines())
     first = json.loads(shown.kinds["json"][1]())["models"][0]
     assert [*first] == ["model", "positions", "components", "turns", "d_model", "outcomes"]
+
+
+def test_intervals_are_beside_their_numbers(three):
+    found = of(three.session)
+    low, high = found["turns_low"].value, found["turns_high"].value
+    assert low < found["turns"].value < high
+    text = three.column("Turns")[0]
+    assert text == f"{written(found['turns'])} ({format_number(low, 2)}–{format_number(high, 2)})"
+    # Nothing is in brackets where no helix describes the positions.
+    walk = three.column("Model").index("walk")
+    assert "(" not in three.column("Helix R²")[walk]

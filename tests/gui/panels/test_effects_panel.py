@@ -9,7 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.inside.intervene import Effect, changed_table, intervene
+from geometry.inside.effects import Effect
+from geometry.inside.intervene import changed_table, intervene
 from geometry.inside.interventions import USUAL
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
@@ -194,6 +195,16 @@ def test_effects_are_measured_on_demand(stage, texts, asked):
     assert f"{expected.baseline:.6f}"[:6] in printed
     tables = panel.tables()
     assert tables["effects"]["change"].tolist() == list(USUAL)
+    # Beside each change its nearest control, and what remains of the effect, in the table and plot.
+    shift = panel.result.effects.of("shift 10")
+    control = min(shift.controls, key=lambda one: abs(one.difference[0]))
+    assert rows(panel)["shift 10"][2] == f"{control.delta:+.3f}".replace("-", "−")
+    assert shift.delta - control.delta == pytest.approx(control.difference[0])
+    at = list(USUAL).index("shift 10")
+    assert tables["effects"]["difference"][at] == pytest.approx(control.difference[0])
+    assert losses.curves[1].x.tolist() == list(range(21))
+    assert losses.curves[1].y[0] == panel.result.effects.of("top 0").controls[0].delta
+    assert "windows of 4 files, too few to resample" in panel.caption()
     # A helix of one's own is measured with the next press, and nothing else again.
     panel.configure(change="fitted helix radius 1.50 pitch 1.00")
     assert rows(panel)["fitted helix radius 1.50 pitch 1.00"][1] == ""
@@ -214,7 +225,7 @@ def test_a_failure_is_said_beside_what_is_known_and_tried_again(stage, monkeypat
     monkeypatch.setattr(module, "run_in_subprocess", fail)
     QTest.mouseClick(panel.content.measure, LEFT)
     assert panel.content.failure.text() == "The process was ended by signal 9. Use shorter windows."
-    assert rows(panel)["top 0"][1:] == ("+1.000", "0.500 to 2.000")
+    assert rows(panel)["top 0"][1:] == ("+1.000", "", "", "")
     assert rows(panel)["top 1"][1] == ""
     assert "from 2 windows" in panel.caption()
     monkeypatch.setattr(module, "run_in_subprocess", real)

@@ -14,7 +14,7 @@ from geometry.inside.positions_run import measure_positions
 from geometry.inside.published import Compared
 from geometry.inside.record import read_description
 from geometry.inside.settings import PositionsSettings
-from gui.panels.training.layers import NO_COUNTERS, NO_DESCRIPTION
+from gui.panels.training.layers import NO_AMOUNTS, NO_COUNTERS, NO_DESCRIPTION
 from tests.command_line import ROOT
 from tests.gui.result_stage import LEFT
 
@@ -23,7 +23,11 @@ from tests.gui.result_stage import LEFT
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("run") / "inside"
     texts = str(ROOT / "resources" / "guide")
-    measure_positions(PositionsSettings("sample", texts, length=64, texts_at_most=60), out)
+    settings = PositionsSettings(
+        "sample", texts, length=64, texts_at_most=240, counters=("position", "word"),
+        control_seeds=2,
+    )  # fmt: skip
+    measure_positions(settings, out)
     return out
 
 
@@ -59,24 +63,39 @@ def test_the_slider_goes_through_the_layers(inside, wait_until_idle):
 
 
 @pytest.mark.slow
-def test_the_plots_show_the_floor_and_the_halves(inside):
+def test_the_plots_show_amounts_controls_and_the_halves(inside, folder):
     panel = inside.window.panels["training"]
     view = panel.content._view
     titles = [plot.name for plot in panel.spec.plots(view)]
-    assert titles[:3] == [
+    assert titles[:4] == [
         "share of variance by layer",
+        "energy by layer",
+        "probe’s error by layer",
         "halves’ cosine by layer",
-        "share, R² by layer",
     ]
-    pos, noise, random = panel.spec.plots(view)[0].curves
+    share, amounts, probe, agreement, *_ = panel.spec.plots(view)
+    pos, noise = share.curves
     tables = inside.session.model.store.tables
     np.testing.assert_array_equal(pos.y, tables.share)
     np.testing.assert_array_equal(noise.y, tables.share_noise)
-    np.testing.assert_array_equal(random.y, tables.random_share)
-    (rule,) = [rule for rule in panel.spec.plots(view)[1].rules if rule.axis == "y"]
+    told = json.loads((folder / "positions.json").read_text("utf-8"))
+    for bands, name in ((share.bands, "share"), (probe.bands, "probe_error")):
+        for band, kind in zip(bands, ("random", "shuffled"), strict=True):
+            of_kind = [
+                [layer[name] for layer in control["layers"]]
+                for control in told["controls"]
+                if control["kind"] == kind
+            ]
+            assert len(of_kind) == 2
+            np.testing.assert_array_equal(band.low, np.min(of_kind, axis=0))
+            np.testing.assert_array_equal(band.high, np.max(of_kind, axis=0))
+    np.testing.assert_array_equal(amounts.curves[0].y, tables.energy)
+    np.testing.assert_array_equal(amounts.curves[0].y / amounts.curves[1].y, tables.share)
+    np.testing.assert_array_equal(probe.curves[0].y, tables.probe_error)
+    (rule,) = [rule for rule in agreement.rules if rule.axis == "y"]
     assert rule.at == 0.9
-    assert "from 60 windows of text" in panel.spec.caption(view)
-    assert "of 3 layers, with 60 windows of text" in panel.content.verdict.text().replace("\n", " ")
+    assert "from 240 windows of text" in panel.spec.caption(view)
+    assert "of 3 layers, with 240 windows" in panel.content.verdict.text().replace("\n", " ")
     numbers = panel.spec.numbers(view)
     assert numbers["layer"].tolist() == [0, 1, 2]
     np.testing.assert_array_equal(numbers["halves_cosine"], tables.halves_cosine)
@@ -89,14 +108,44 @@ def test_the_script_prints_what_the_panel_shows(inside, run_python):
     view = panel.content._view
     lines = run_python(panel.spec.script(view)).splitlines()
     numbers = panel.spec.numbers(view)
-    assert len(lines) == 3
-    for layer, line in enumerate(lines):
-        printed = line.split()
-        assert int(printed[0]) == layer
-        for text, name in zip(
-            printed[1:5], ("share", "share_noise", "halves_cosine", "variance_top3"), strict=True
-        ):
+    layers = [line.split() for line in lines if line[0] != " "]
+    amounts = [line.split()[2:] for line in lines if line.startswith("  energy, probe:")]
+    shapes = [line.split()[1:] for line in lines if line.startswith("  shape:")]
+    for layer, printed in enumerate(zip(layers, amounts, strict=True)):
+        assert int(printed[0][0]) == layer
+        names = ("share", "share_noise", "halves_cosine", "energy", "probe_error")
+        for text, name in zip([*printed[0][1:], *printed[1]], names, strict=True):
             assert float(text) == pytest.approx(numbers[name][layer], rel=1e-9)
+    resolved = np.flatnonzero(numbers["halves_cosine"] >= 0.9)
+    assert 0 < len(resolved) < 3
+    assert np.isnan(np.delete(numbers["variance_top3"], resolved)).all()
+    for layer, printed in zip(resolved, shapes, strict=True):
+        for text, name in zip(printed, ("variance_top3", "helix_r2", "helix_turns"), strict=False):
+            assert float(text) == pytest.approx(numbers[name][layer], rel=1e-9)
+
+
+@pytest.mark.slow
+def test_runs_of_earlier_versions_show_no_shape_of_noise(inside, tmp_path):
+    noise = {**LAYER, "halves_cosine": 0.5}
+    (tmp_path / "positions.json").write_text(json.dumps(WHOLE | {"layers": [LAYER, noise, noise]}))
+    panel = inside.window.panels["training"]
+    view = panel.content._view
+    view = replace(view, result=replace(view.result, described=read_description(tmp_path, 3)))
+    numbers = panel.spec.numbers(view)
+    np.testing.assert_array_equal(numbers["stable_rank"], [2.5, np.nan, np.nan])
+    assert np.isnan(numbers["rank"]).all(), "by another rule"
+
+
+@pytest.mark.slow
+def test_layers_that_are_not_resolved_have_no_shape(inside):
+    panel = inside.window.panels["training"]
+    view = panel.content._view
+    resolved = np.flatnonzero(view.result.layers.halves_cosine >= 0.9)
+    at = int(np.setdiff1d(np.arange(3), resolved)[0])
+    shares = panel.spec.plots(replace(view, choices=replace(view.choices, snapshot=at)))[4]
+    assert shares.name == "share, R² by layer"
+    assert {int(x) for curve in shares.curves for x in curve.x} <= set(resolved.tolist())
+    assert {reading.text for reading in shares.readings} == {"–"}
 
 
 @pytest.mark.slow
@@ -153,10 +202,13 @@ def test_the_decomposition_stands_beside_published_numbers(inside, wait_until_id
     np.testing.assert_array_equal(shares.curves[1].y, by_layer("share_context"))
     assert [curve.label for curve in ranks.curves] == ["rank", "stable rank"]
     np.testing.assert_array_equal(ranks.curves[0].y, by_layer("rank"))
+    assert all(layer["stable_rank"] is None for layer in told if layer["halves_cosine"] < 0.9)
     np.testing.assert_array_equal(relative.curves[0].y, by_layer("relative_norm"))
     np.testing.assert_array_equal(norms.curves[-1].y, by_layer("standard_error"))
     numbers = panel.spec.numbers(panel.content._view)
-    np.testing.assert_array_equal(numbers["stable_rank"], by_layer("stable_rank"))
+    np.testing.assert_array_equal(
+        numbers["stable_rank"], np.array(by_layer("stable_rank"), np.float64)
+    )
 
 
 def test_published_numbers_are_points_of_the_layers_that_have_them(inside, wait_until_idle):
@@ -197,7 +249,9 @@ def test_positions_are_shown_without_their_description(inside, wait_until_idle):
         first = panel.spec.plots(replace(view, choices=replace(view.choices, page=page)))[0]
         assert [reading.name for reading in first.readings] == [empty]
         assert not first.curves
-    assert len(panel.spec.plots(view)[0].curves) == 3
+    share, amounts, *_ = panel.spec.plots(view)
+    assert [curve.label for curve in share.curves] == ["pos", "noise", "random"]
+    assert [reading.name for reading in amounts.readings] == [NO_AMOUNTS]
     assert "stable_rank" not in panel.spec.numbers(view)
 
 
@@ -250,6 +304,8 @@ WHOLE = {
         {"layers": [LAYER, LAYER, {"rank": 7}]},
         {"published": [PUBLISHED | {"layer": 3}]},
         {"published": [PUBLISHED | {"quantity": "colour"}]},
+        {"controls": [{"kind": "random", "seed": 0, "layers": [LAYER] * 2}]},
+        {"controls": [{"kind": "random", "layers": [LAYER] * 3}]},
     ],
 )
 def test_a_damaged_description_is_a_sentence(tmp_path, wrong):
@@ -267,5 +323,7 @@ def test_a_whole_description_is_read(tmp_path):
     assert np.isnan(found.published[0].as_there)
     assert found.layers[2].outliers == (63,)
     assert np.isnan(found.layers[0].relative_norm)
+    assert np.isnan(found.layers[0].energy), "of a version without it"
+    assert found.controls == ()
     with pytest.raises(HelixscopeError, match="3 layers of 4"):
         read_description(tmp_path, 4)

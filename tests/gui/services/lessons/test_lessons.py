@@ -267,7 +267,7 @@ SAID = ({
     ),
 }, {
     "sample": (
-        "Press Measure in the panel: texts run", "That is no finding. The training of the bundled",
+        "Press Measure in the panel: texts run", "That is no finding. The rows were kept",
         "This was helped in training, too", "[Open its layers](open:sample/inside)",
     ),
     "gpt2": ("In the bundled model they are enough", "[Open its layers](open:sample/inside)"),

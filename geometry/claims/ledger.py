@@ -1,0 +1,280 @@
+"""Checks claims together: their numbers, as many random tables as each needs, the correction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.transfer import Cancelled
+from geometry.claims.claim import (
+    CannotTell,
+    ModelClaim,
+    NotApplicable,
+    Verdict,
+    adjust_verdicts,
+    judge,
+    without_number,
+)
+from geometry.claims.claim_nulls import MAX_ROWS, MIN_DEFINED, CurveDraws, Curves, nulls_of_draws
+from geometry.claims.measurements import Measurements
+from geometry.evidence.drawn_tables import CurveKind
+from geometry.evidence.null import RARE, Null, Side, null_of
+from geometry.history.here import NotFetched
+from geometry.hub.faults import HubError
+
+FIRST, SURE, MOST = 19, 59, 399
+"""Draws of each kind of random table beside every number; without which no claim holds; at most."""
+USUAL_ROWS = 1024
+"""Rows of tables up to which so many are drawn at most: of longer ones in proportion fewer."""
+DRAWING = "Drawing random curves"
+REACHED = 4
+"""Draws of one kind that reach a number: then it is not unusual (Besag and Clifford 1991)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Checking:
+    """How far the check of several claims is.
+
+    Attributes
+    ----------
+    share
+        Of the work, from 0 to 1, roughly.
+    message
+        What is being done.
+    verdicts
+        In the order of the claims, corrected for the number of those decided so far; one that is
+        not decided has no outcome.
+    """
+
+    share: float
+    message: str
+    verdicts: tuple[Verdict, ...]
+
+
+def check(claim: ModelClaim, measured: Measurements) -> Verdict:
+    """Check one claim on one model, by itself: its p-value is not corrected for others."""
+    return check_together((claim,), measured)[0]
+
+
+def check_together(claims: Sequence[ModelClaim], measured: Measurements) -> tuple[Verdict, ...]:
+    """Check claims on one model, corrected for their number; see :func:`check_in_steps`."""
+    verdicts: tuple[Verdict, ...] = ()
+    for checking in check_in_steps(claims, measured):
+        verdicts = checking.verdicts
+    return verdicts
+
+
+def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iterator[Checking]:
+    """Check claims on one model, and report after each step; the last verdicts are final.
+
+    Random tables are drawn in waves. A claim whose number is not as claimed, or is reached by
+    several of the first ones of one kind, is decided by these, without the other kinds (Besag and
+    Clifford 1991); others need more of each kind, until they hold after the
+    correction for the number of claims, or :data:`MOST` are drawn. Numbers and draws that are
+    independent of the shown range are cached in ``measured``.
+    """
+    checks = [_Check(claim, measured) for claim in claims]
+    # First what is known; claims about random curves, which take seconds, are the last.
+    order = sorted(checks, key=lambda check: (not check.known, check.of_curves))
+
+    def so_far(share: float, message: str) -> Checking:
+        verdicts = adjust_verdicts([check.verdict for check in checks], measured.model.notes)
+        return Checking(share, message, verdicts)
+
+    for place, one in enumerate(order):
+        yield so_far(place / (2 * len(order)), f"Claim {place + 1} of {len(order)}")
+        one.measure()
+        if one.waits and not one.of_curves:
+            one.draw(FIRST if one.missed else SURE)
+    random_curves, last = CurveDraws(measured), so_far(0.5, DRAWING)
+    draws, most = FIRST, _most(measured)
+    while waiting := [
+        check
+        for check, verdict in zip(checks, last.verdicts, strict=True)
+        if check.needs(draws, verdict)
+    ]:
+        begun = last.share
+        for one in waiting:
+            if not one.of_curves:
+                one.draw(draws)
+                yield last
+        by_claim = {one.claim: one for one in waiting if one.of_curves}
+        values = {claim: one.values for claim, one in by_claim.items()}
+        decided = partial(_usual, by_claim, draws)
+        for share in random_curves.up_to(draws, values, decided):
+            done = begun + share * (1.0 - begun) / 2
+            yield replace(last, share=done, message=f"{DRAWING}: {draws} of each kind, {share:.0%}")
+        for one in waiting:
+            if one.of_curves:
+                one.decide(draws)
+        last = so_far((1.0 + begun) / 2, DRAWING)
+        if draws == most:
+            break
+        draws = min(_enough(checks, last.verdicts, draws), most)
+    yield replace(last, share=1.0)
+
+
+def _most(measured: Measurements) -> int:
+    rows = min(max(measured.model.n_positions, USUAL_ROWS), MAX_ROWS)
+    most: int = max(SURE, MOST * USUAL_ROWS // rows)
+    return most
+
+
+def _enough(checks: Sequence[_Check], verdicts: Sequence[Verdict], draws: int) -> int:
+    """Return the draws after which claims whose number none of them reaches hold, corrected."""
+    tested = sum(verdict.p is not None for verdict in verdicts)
+    unusual = sum(check.unusual(verdict) for check, verdict in zip(checks, verdicts, strict=True))
+    needed: int = math.ceil(tested / (RARE * max(unusual, 1)) - 1e-9) - 1
+    enough: int = max(needed, SURE, 0 if draws == FIRST else 2 * draws)
+    return enough
+
+
+def _usual(checks: Mapping[ModelClaim, _Check], draws: int, claim: ModelClaim) -> bool:
+    return checks[claim].usual(draws)
+
+
+def _reach(null: Null, value: float, side: Side) -> bool:
+    """Return whether draws reach a number so often that it is not unusual."""
+    return null.reached(value, side) >= REACHED and null.p_value(value, side) > RARE
+
+
+class _Check:
+    """A claim while it is checked: its number, and the draws beside it."""
+
+    def __init__(self, claim: ModelClaim, measured: Measurements) -> None:
+        self.claim, self._measured = claim, measured
+        self.of_curves = isinstance(claim.null, Curves)
+        found = measured.known(self._key("number"))
+        assert found is None or isinstance(found, Verdict)
+        self.known = found is not None
+        self.verdict = Verdict(claim)
+        self.drawn = 0
+        self._passing = False
+        self.waits = False
+        """Whether its number is measured, and random tables can be drawn beside it."""
+
+    def _key(self, what: str) -> tuple[str, str, bool]:
+        return what, self.claim.id, self._measured.nulls
+
+    def measure(self) -> None:
+        """Measure the number, or look it up."""
+        measured, claim = self._measured, self.claim
+        found = measured.known(self._key("number"))
+        if not isinstance(found, Verdict):
+            measured.range_was_read = False
+            found = self._possible(self._number)
+            if not measured.range_was_read and not self._passing:
+                measured.once(self._key("number"), lambda: found)
+        self.verdict = found
+        if found.value is None:
+            return
+        self.waits = measured.nulls and claim.null is not None
+        if not self.waits:
+            self.verdict = judge(claim, found.value, None)
+
+    def _number(self) -> Verdict:
+        measured, claim = self._measured, self.claim
+        if why := measured.model.no_claims:
+            raise NotApplicable(why)
+        if claim.requires is not None:
+            claim.requires(measured)
+        value = float(claim.measure(measured))
+        if not np.isfinite(value):
+            raise CannotTell("the quantity is not defined for this model")
+        return Verdict(claim, value)
+
+    def _possible(self, find: Callable[[], Verdict]) -> Verdict:
+        """Return a verdict, or that there is none for a reason."""
+        try:
+            # 0/0 is undefined, and reported so.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return find()
+        except (Cancelled, FileChanged):
+            raise
+        except HelixscopeError as error:
+            verdict = without_number(self.claim, error)
+            if isinstance(error, HubError | NotFetched):  # may be available the next time
+                self._passing = True
+            return verdict
+
+    @property
+    def values(self) -> dict[CurveKind, list[float]]:
+        """The draws of random curves, by their kind."""
+        measured, empty = self._measured, dict[CurveKind, list[float]]
+        if measured.known(self._key("number")) is None:
+            return measured.drawn.setdefault(self.claim.id, empty())
+        return measured.once(self._key("draws"), empty)
+
+    @property
+    def missed(self) -> bool:
+        """Whether the number is not as claimed."""
+        value = self.verdict.value
+        return value is not None and not self.claim.expected.holds(value)
+
+    def unusual(self, verdict: Verdict) -> bool:
+        """Return whether the number is as claimed, and few of the draws so far reach it."""
+        value, expected = self.verdict.value, self.claim.expected
+        if value is None or not verdict.nulls or not expected.holds(value):
+            return False
+        return not any(_reach(null, value, expected.side) for null in verdict.nulls)
+
+    def usual(self, draws: int) -> bool:
+        """Return whether some of so many random curves decide already that it does not hold."""
+        value, expected = self.verdict.value, self.claim.expected
+        assert value is not None
+        nulls = [
+            null_of(kind, "", some)
+            for kind, values in self.values.items()
+            if len(some := [one for one in values[:draws] if np.isfinite(one)]) >= MIN_DEFINED
+        ]
+        other: Side = "below" if expected.side == "above" else "above"
+        not_worse = any(null.p_value(value, other) > RARE for null in nulls)
+        return not_worse and any(_reach(null, value, expected.side) for null in nulls)
+
+    def needs(self, draws: int, verdict: Verdict) -> bool:
+        """Return whether so many draws may change the verdict, as corrected so far."""
+        if not self.waits or self.drawn >= draws:
+            return False
+        if not self.drawn:
+            return True
+        few = self.drawn < SURE or (verdict.p_adjusted or 0.0) > RARE
+        return few and self.unusual(verdict)
+
+    def draw(self, draws: int) -> None:
+        """Draw random tables of other kinds than curves, so many of each."""
+
+        def judged() -> Verdict:
+            assert self.claim.null is not None
+            nulls = self.claim.null(self.claim, self._measured, draws)
+            if nulls is None:
+                raise CannotTell("random curves have no comparable value")
+            assert self.verdict.value is not None
+            return judge(self.claim, self.verdict.value, nulls)
+
+        key, measured = (self._key("verdict"), draws), self._measured
+        found = measured.known(key)
+        if not isinstance(found, Verdict):
+            measured.range_was_read = False
+            found = self._possible(judged)
+            if not measured.range_was_read and measured.known(self._key("number")) is not None:
+                measured.once(key, lambda: found)
+        self._decided(found, draws)
+
+    def decide(self, draws: int) -> None:
+        """Judge the number beside the random curves that have been drawn, so many of each kind."""
+
+        def judged() -> Verdict:
+            assert self.verdict.value is not None
+            drawn = {kind: values[:draws] for kind, values in self.values.items()}
+            return judge(self.claim, self.verdict.value, nulls_of_draws(drawn))
+
+        self._decided(self._possible(judged), draws)
+
+    def _decided(self, verdict: Verdict, draws: int) -> None:
+        self.verdict, self.drawn = verdict, draws
+        self.waits = verdict.value is not None
