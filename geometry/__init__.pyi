@@ -21,6 +21,7 @@ from .evidence.null import weigh as weigh
 from .evidence.random_frames import random_frame as random_frame
 from .evidence.random_frames import shared_energy as shared_energy
 from .evidence.shape_distance import shape_distance as shape_distance
+from .evidence.turning_nulls import rule_nulls as rule_nulls
 from .evidence.turning_nulls import turning_nulls as turning_nulls
 from .evidence.turning_share import turning_share as turning_share
 from .history.helices import fit_helices as fit_helices

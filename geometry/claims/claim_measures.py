@@ -8,7 +8,7 @@ from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_p
 from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.turning_share import MIN_TURNS, SMOOTH
+from geometry.evidence.turning_pairs import MIN_TURNS
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, follow, last_position
@@ -78,7 +78,7 @@ def beside_a_line(measured: Measurements) -> float:
 
 
 def turning(measured: Measurements) -> float:
-    """Balanced turning share over what the rule asks: B over 0.5 or B′ over 0.8, the greater.
+    """Share of the variance in one even turning, scaled, over what the rule asks.
 
     0 if the positions turn in a plane, as on a circle, and do not climb.
     """
@@ -89,7 +89,7 @@ def turning(measured: Measurements) -> float:
         raise CannotTell(f"they make fewer than {MIN_TURNS} turns, as any smooth curve may")
     if evidence.kind == "circle":
         return 0.0
-    return max(evidence.b / SMOOTH[0], (evidence.b_prime or 0.0) / SMOOTH[1])
+    return evidence.strength
 
 
 def needs_helix(measured: Measurements) -> ShapeFit:

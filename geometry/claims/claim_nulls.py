@@ -13,7 +13,7 @@ from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_tables, thinned
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.turning_nulls import rule_null
+from geometry.evidence.turning_nulls import RULE_DRAWS, rule_nulls
 from geometry.models.sources.computed import model_of_table
 
 COLUMNS = 16
@@ -166,6 +166,8 @@ def _drawn(
         yield drawn
 
 
-def worst_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
-    """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
-    return rule_null(measured.model.d_model)
+def random_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:
+    """Draw the strength of the shape rule for random curves of all its kinds."""
+    if draws <= RULE_DRAWS:
+        return tuple(measured.rule_nulls.values())
+    return tuple(rule_nulls(measured.rows, draws).values())
