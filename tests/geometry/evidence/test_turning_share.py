@@ -234,7 +234,7 @@ def test_the_sinusoidal_table_does_not():
         ("synthetic:circle,n=400,d=64,turns=4", (2, True, "circle")),
         ("synthetic:line,n=400,d=64", (0, False, None)),
         ("synthetic:helix,n=400,d=64,turns=0.5,climb=0", (0, None, None)),
-        ("synthetic:helix,n=400,d=64,turns=30,climb=1", (2, True, "helix")),
+        ("synthetic:helix,n=400,d=64,turns=12,climb=0.1", (2, True, "helix")),
     ],
 )
 def test_synthetic_tables(source, expected):
