@@ -157,7 +157,9 @@ def fill(cells: Cells, tables: int, names: Sequence[str], workers: int, minutes:
 
 
 def fails(name: str, measured: Sequence[Measured]) -> bool:
-    """Return whether a cell breaks a promise of the rule."""
+    """Return whether a cell breaks a promise of the rule; False for an empty one."""
+    if not measured:
+        return False
     if name in RANDOM:
         first = np.mean([one.kind is not None for one in measured])
         return bool(first > FAILS or np.mean([one.beyond >= 1.0 for one in measured]) > HIGH_FAILS)
@@ -166,6 +168,8 @@ def fails(name: str, measured: Sequence[Measured]) -> bool:
 
 def _rate(successes: Sequence[bool]) -> str:
     """Return a rate in percent with its 95 % interval by Clopper and Pearson."""
+    if not successes:
+        return "–"
     null = null_of("", "", [float(one) for one in successes])
     low, high = null.interval_from(1.0)
     return f"{100 * np.mean(successes):.1f} ({100 * low:.1f}–{100 * high:.1f})"
@@ -208,7 +212,8 @@ def draw_figure(cells: Cells, path: Path) -> None:
 
     def shares(name: str) -> np.ndarray:
         both = [one.strength for d in WIDTHS for one in cells.tables[name, d].values()]
-        return 100 * np.mean(np.array(both)[:, None] >= BOUNDS, axis=0)
+        reached: np.ndarray = np.array(both)[:, None] >= BOUNDS
+        return 100.0 * reached.sum(axis=0) / max(len(both), 1)
 
     worst = np.max([shares(name) for name in RANDOM], axis=0)
     with mpl.rc_context({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}):

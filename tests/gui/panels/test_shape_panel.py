@@ -91,7 +91,9 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     turns = f"✓ turns ≥ 1.5: {of_gpt2.evidence.turns:.2f}"
     assert shown.conditions[1].text() == turns
     for one, words in zip(
-        shown.conditions, ("single even turning", "turns of that turning", "direction of the climb"), strict=True
+        shown.conditions,
+        ("single even turning", "turns of that turning", "direction of the climb"),
+        strict=True,
     ):
         assert words in one.toolTip().replace("\n", " ")
     assert shown.rough["loops"].text() == f"loops {of_gpt2.rough.loops:.2f} (median)"
