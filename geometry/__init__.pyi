@@ -21,6 +21,7 @@ from .evidence.null import weigh as weigh
 from .evidence.random_frames import random_frame as random_frame
 from .evidence.random_frames import shared_energy as shared_energy
 from .evidence.shape_distance import shape_distance as shape_distance
+from .evidence.turning_nulls import rule_nulls as rule_nulls
 from .evidence.turning_nulls import turning_nulls as turning_nulls
 from .evidence.turning_share import turning_share as turning_share
 from .history.helices import fit_helices as fit_helices
@@ -57,7 +58,6 @@ from .measures.lookback_range import look_back_nulls as look_back_nulls
 from .measures.lookback_range import look_back_range as look_back_range
 from .measures.neighbours import pair_distance as pair_distance
 from .measures.norms import norm_profile as norm_profile
-from .measures.norms import outlyingness as outlyingness
 from .measures.overlaps import capture as capture
 from .measures.overlaps import corner_contrast as corner_contrast
 from .measures.overlaps import random_directions as random_directions
@@ -101,5 +101,6 @@ from .models.residual_stream import Subject as Subject
 from .models.sources.opening import open_model as open_model
 from .pca.components import PositionPCA as PositionPCA
 from .pca.curve import place_curve as place_curve
+from .pca.norm_rule import outlyingness as outlyingness
 from .pca.pca import fit_pca as fit_pca
 from .pca.pca import off_subspace_residual as off_subspace_residual

@@ -8,17 +8,18 @@ from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_p
 from geometry.claims.measurements import LEADING, Measurements
 from geometry.evidence.drawn_tables import noise_and_half_lag
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.turning_share import MIN_TURNS, SMOOTH
+from geometry.evidence.turning_pairs import MIN_TURNS
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, follow, last_position
-from geometry.measures.norms import NormProfile, outlyingness
+from geometry.measures.norms import NormProfile
 from geometry.measures.shape_fit import HELICES, ShapeFit
 from geometry.measures.similarity import largest_rise
 from geometry.measures.single_dimensions import SINUSOID, Sinusoids, best_sinusoids
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.components import Array, PositionPCA, about_mean, row_norms, unit_rows
 from geometry.pca.curve import why_fewer
+from geometry.pca.norm_rule import outlyingness
 from geometry.pca.pca import fit_pca
 from geometry.pca.unit import in_unit
 
@@ -77,7 +78,7 @@ def beside_a_line(measured: Measurements) -> float:
 
 
 def turning(measured: Measurements) -> float:
-    """Balanced turning share over what the rule asks: B over 0.5 or B′ over 0.8, the greater.
+    """Share of the variance in one even turning, scaled, over what the rule asks.
 
     0 if the positions turn in a plane, as on a circle, and do not climb.
     """
@@ -88,7 +89,7 @@ def turning(measured: Measurements) -> float:
         raise CannotTell(f"they make fewer than {MIN_TURNS} turns, as any smooth curve may")
     if evidence.kind == "circle":
         return 0.0
-    return max(evidence.b / SMOOTH[0], (evidence.b_prime or 0.0) / SMOOTH[1])
+    return evidence.strength
 
 
 def needs_helix(measured: Measurements) -> ShapeFit:

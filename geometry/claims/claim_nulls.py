@@ -13,7 +13,7 @@ from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_tables, thinned
 from geometry.evidence.null import Null, null_of
-from geometry.evidence.turning_nulls import rule_null
+from geometry.evidence.turning_nulls import RULE_DRAWS, rule_nulls
 from geometry.models.sources.computed import model_of_table
 
 COLUMNS = 16
@@ -24,7 +24,6 @@ THIN_ROWS, ENTRY_ROWS = 512, 256
 """The same for quantities that do not depend on distances in positions, and of single entries. With
 fewer rows noise alone reaches larger shares of variance, so that such nulls are stricter."""
 LAG_STEP = 5
-RULE_DRAWS = 400
 MIN_DEFINED = 19
 """Draws of a kind for which a quantity has to be defined, or that kind is left out."""
 
@@ -167,6 +166,8 @@ def _drawn(
         yield drawn
 
 
-def worst_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
-    """Draw the balanced turning share over its bound, of the curves that turn most evenly."""
-    return rule_null(measured.model.d_model, max(RULE_DRAWS, draws))
+def random_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:
+    """Draw the strength of the shape rule for random curves of all its kinds."""
+    if draws <= RULE_DRAWS:
+        return tuple(measured.rule_nulls.values())
+    return tuple(rule_nulls(measured.rows, draws).values())

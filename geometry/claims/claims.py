@@ -23,7 +23,7 @@ from geometry.claims.claim import (
     at_most,
     more_than,
 )
-from geometry.claims.claim_nulls import PROCESSES, curves, worst_turning
+from geometry.claims.claim_nulls import PROCESSES, curves, random_turning
 from geometry.claims.ledger import check, check_in_steps
 from geometry.claims.measurements import Measurements
 from geometry.history.last_position import STAYS
@@ -119,14 +119,14 @@ CLAIMS: tuple[ModelClaim, ...] = (
         id="shape.helix",
         fact="the curve turns",
         statement="“We get a helix.”",
-        quantity="balanced turning share of a climbing curve, over the bound of the rule",
+        quantity="variance share of one even turning, which climbs, over the bound of the rule",
         expected=at_least(1),
         reason=(
-            "B of 0.5, or B′ of 0.8, which at most 5 % of smooth random curves reach, whatever "
-            "their length scale"
+            "the bound that about 2 % of the random curves reach that turn most evenly, whatever "
+            "their kind, over at least 1.5 turns"
         ),
         measure=measures.turning,
-        null=worst_turning,
+        null=random_turning,
     ),
     _helix(
         id="outlier.first",

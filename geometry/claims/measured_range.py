@@ -10,7 +10,7 @@ import numpy as np
 from geometry.checkpoints.memo import cached_property
 from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Null
-from geometry.evidence.turning_nulls import turning_nulls
+from geometry.evidence.turning_nulls import rule_nulls, turning_nulls
 from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
 from geometry.measures.layernorm import LayerNormErrors, layernorm_errors
 from geometry.measures.lookback import (
@@ -146,6 +146,11 @@ class MeasuredRange:
     def turning_nulls(self) -> Mapping[str, Null]:
         """How evenly random curves of this size turn; empty without :attr:`evidence`."""
         return turning_nulls(self.rows) if self.nulls and self.evidence is not None else {}
+
+    @of_range
+    def rule_nulls(self) -> Mapping[str, Null]:
+        """Strength of the shape rule, of such curves; empty without :attr:`evidence`."""
+        return rule_nulls(self.rows) if self.nulls and self.evidence is not None else {}
 
     @of_range
     def shapes(self) -> Shapes | None:

@@ -15,7 +15,7 @@ from geometry.claims.measured_range import LAGS as LOOK_BACK_LAGS
 from geometry.claims.measurements import LEADING, Measurements, Scope
 from geometry.claims.published import compare_published
 from geometry.evidence.bootstrap import Intervals
-from geometry.evidence.null import Null
+from geometry.evidence.null import Null, least_favourable
 from geometry.evidence.shape_distance import shape_distance
 from geometry.hub.faults import Offline
 from geometry.inside.effects import Effects
@@ -524,6 +524,8 @@ def _evidence(measured: Measurements) -> dict[str, Any] | None:
     evidence, nulls = measured.evidence, measured.turning_nulls
     if evidence is None:
         return None
+    rule = measured.rule_nulls
+    deciding = least_favourable(rule.values(), evidence.strength) if rule else None
     return {
         "B": evidence.b,
         "B_prime": evidence.b_prime,
@@ -532,7 +534,25 @@ def _evidence(measured: Measurements) -> dict[str, Any] | None:
         "remarkable": evidence.remarkable,
         "kind": evidence.kind,
         "share": evidence.share,
-        "nulls": {name: {"draws": one.draws, "B": list(one.band)} for name, one in nulls.items()},
+        "purity": evidence.purity,
+        "pair_share": evidence.pair_share,
+        "strength": evidence.strength,
+        "nulls": {
+            name: {
+                "draws": one.draws,
+                "B": list(one.band),
+                "strength": list(rule[name].band),
+                "strength_draws": rule[name].draws,
+                "p": rule[name].p_value(evidence.strength),
+            }
+            for name, one in nulls.items()
+        },
+        "deciding": deciding
+        and {
+            "name": deciding.name,
+            "draws": deciding.draws,
+            "p": deciding.p_value(evidence.strength),
+        },
     }
 
 

@@ -18,7 +18,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.bootstrap import FEWEST as FEWEST_RESAMPLED
 from geometry.evidence.bootstrap import Intervals
 from geometry.evidence.null import Outcome
-from geometry.evidence.turning_share import turning_share
+from geometry.evidence.turning_share import turning_in
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
 from geometry.measures.shape import Shapes, fit_shapes, shape_intervals
 from geometry.measures.shape_fit import HELICES, ShapeFit
@@ -241,7 +241,7 @@ class _Table:
     def shapes(self) -> Shapes:
         """The simple curves fitted to these."""
         check_positions(len(self.coordinates), FEWEST)
-        evidence = turning_share(self.measured.rows, self.coordinates)
+        evidence = turning_in(self.measured.rows, self.coordinates, self.components)
         return fit_shapes(self.coordinates, evidence)
 
     @cached_property

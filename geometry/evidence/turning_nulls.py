@@ -1,19 +1,30 @@
-"""Null distributions of the balanced turning share.
+"""Null distributions of the balanced turning share, and of the shape rule.
 
-Random curves are drawn as Gaussian processes over position, the same in every column. The statistic
-depends only on their Gram matrix in the eigenvectors of the centred kernel, which is a Wishart
-matrix: a few numbers per draw, whatever the width of the table.
+Random curves are drawn as Gaussian processes over position, the same in every column. Both depend
+only on their Gram matrix in the eigenvectors of the centred kernel, which is a Wishart matrix: a
+few numbers per draw, whatever the width of the table. Curves of few slow waves have other modes in
+each draw, see :mod:`geometry.evidence.random_curves`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.evidence.null import Null, null_of
+from geometry.evidence.null import Null, null_of, strictest
+from geometry.evidence.random_curves import SLOW_MEANINGS, slow_modes
 from geometry.evidence.random_frames import bartlett_factor
-from geometry.evidence.turning_share import SMOOTH, balanced_turning, ramp, turn_counts
+from geometry.evidence.turning_pairs import pairs_of
+from geometry.evidence.turning_share import (
+    COMPONENTS,
+    FEWEST,
+    balanced_turning,
+    ramp,
+    turn_counts,
+    waves,
+)
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import in_unit
 
@@ -22,6 +33,8 @@ NODES = 192
 MODES = 32
 """Number of drawn eigenvectors. The variance of the others, at most a hundredth, is replaced by its
 mean."""
+SLOW = 12
+"""Columns in which a curve of few slow waves is drawn; further ones hold next to nothing."""
 COURSES = 24
 """Components whose phases are redrawn; the variance of the others is unchanged."""
 LENGTHS: Mapping[str, tuple[float, ...]] = {
@@ -40,10 +53,23 @@ MEANINGS: Mapping[str, str] = {
     "band": "random curves made only of slow waves, all equally strong, up to the frequency that "
     "turns most",
     "phase": "the same components with random phases of their waves",
+    **{str(kind): meaning for kind, meaning in SLOW_MEANINGS.items()},
 }
+RULE_DRAWS = 99
+"""Draws of the rule, each of which takes milliseconds."""
+THIN = 2
+"""Every second place is used for the rule."""
 
 _Spectrum = tuple[Array, Array, float]
 """Eigenvalues of a centred kernel, decreasing; their vectors, (NODES, k); the sum of the others."""
+
+
+class _Curves(NamedTuple):
+    """Random curves: scores in the leading components, (draws, m, k), and variances, (draws,)."""
+
+    scores: Array
+    total: Array
+    beside: Array  # without a straight line
 
 
 def turning_nulls(
@@ -74,39 +100,90 @@ def turning_nulls(
     dict
         By name: see :data:`MEANINGS`.
     """
-    X, _ = in_unit(np.asarray(rows, dtype=np.float64))
-    nulls: dict[str, Null] = {}
-    for name in names:
-        if check is not None:
-            check()
-        if name == "walk":
-            values, _ = _of_process(_walk(X), X.shape[1], draws, _random(name, seed))
-        elif name == "phase":
-            values = _of_phases(X, draws, _random(name, seed))
-        else:
-            each = [b for b, _ in _of_lengths(name, X.shape[1], draws, seed)]
-            values = max(each, key=_reach)
-        nulls[name] = null_of(name, MEANINGS[name], values)
-    return nulls
+    return _nulls(_evenness, rows, draws, seed, names, check)
 
 
-def rule_null(d: int, draws: int = 400, seed: int = 0) -> Null:
-    """Draw the larger of B / 0.5 and B′ / 0.8 of smooth random curves.
+def rule_nulls(
+    rows: npt.ArrayLike,
+    draws: int = RULE_DRAWS,
+    seed: int = 0,
+    *,
+    names: Sequence[str] = tuple(MEANINGS),
+    check: Callable[[], None] | None = None,
+) -> dict[str, Null]:
+    """Draw the null distributions of the rule's strength, by the name of the random curves.
+
+    The least favourable one decides: that of the largest p-value.
+
+    Parameters
+    ----------
+    rows, draws, seed, names, check
+        As of :func:`turning_nulls`.
+    """
+    return _nulls(_strength, rows, draws, seed, names, check)
+
+
+def rule_null(d: int, draws: int = RULE_DRAWS, seed: int = 0) -> Null:
+    """Draw the rule's strength for the random curves that reach the highest.
 
     Parameters
     ----------
     d
         Columns of the curves.
     draws
-        Number of curves, of the length scale at which they turn most evenly.
+        Number of curves of each kind that does not depend on a table.
     seed
         Of the random numbers.
     """
-    each = [
-        np.maximum(b / SMOOTH[0], b_prime / SMOOTH[1])
-        for b, b_prime in _of_lengths("process", d, draws, seed)
-    ]
-    return null_of("process", MEANINGS["process"], max(each, key=_reach))
+    names = [name for name in MEANINGS if name != "phase"]
+    even_steps = np.zeros((FEWEST, d))
+    even_steps[1::2, 0] = 1.0
+    return strictest(rule_nulls(even_steps, draws, seed, names=names).values())
+
+
+def _nulls(
+    measure: Callable[[_Curves, int], Array],
+    rows: npt.ArrayLike,
+    draws: int,
+    seed: int,
+    names: Sequence[str],
+    check: Callable[[], None] | None,
+) -> dict[str, Null]:
+    X, _ = in_unit(np.asarray(rows, dtype=np.float64))
+    d, nulls = X.shape[1], {}
+    for name in names:
+        if check is not None:
+            check()
+        if name == "walk":
+            each = [_of_process(_walk(X), d, draws, _random(name, seed))]
+        elif name == "phase":
+            each = [_of_phases(X, draws, _random(name, seed))]
+        else:
+            each = _of_width(name, d, draws, seed)
+        values = max((measure(curves, d) for curves in each), key=_reach)
+        nulls[name] = null_of(name, MEANINGS[name], values)
+    return nulls
+
+
+def _evenness(curves: _Curves, d: int) -> Array:
+    """Return B of random curves, (draws,)."""
+    counts = turn_counts(curves.scores.shape[1])
+    smaller, _ = balanced_turning(curves.scores[:, :, :3], counts)
+    # Rows that are all equal do not turn.
+    return np.divide(
+        2 * smaller, curves.total, out=np.zeros_like(smaller), where=curves.total > 0.0
+    )
+
+
+def _strength(curves: _Curves, d: int) -> Array:
+    """Return the strength of random curves, (draws,)."""
+    thin = curves.scores[:, ::THIN] if curves.scores.shape[1] == NODES else curves.scores
+    if thin.shape[2] < 2:
+        return np.zeros(len(thin))
+    counts, part = turn_counts(thin.shape[1]), thin.shape[1] / curves.scores.shape[1]
+    tries = pairs_of(thin - thin.mean(axis=1, keepdims=True), counts, waves(thin.shape[1], counts))
+    strongest: Array = tries.strengths(part * curves.total, part * curves.beside, d)[0].max(axis=1)
+    return strongest
 
 
 def _reach(values: Array) -> float:
@@ -118,10 +195,28 @@ def _random(name: str, seed: int) -> np.random.Generator:
 
 
 @lru_cache(maxsize=64)
-def _of_lengths(name: str, d: int, draws: int, seed: int) -> list[tuple[Array, Array]]:
-    """Return B and B′ of tables with d columns, for each of the length scales."""
+def _of_width(name: str, d: int, draws: int, seed: int) -> list[_Curves]:
+    """Return random curves with d columns; of a process, for each of the length scales."""
     rng = _random(name, seed)
-    return [_of_process(_stationary(name, length), d, draws, rng) for length in LENGTHS[name]]
+    if name in LENGTHS:
+        spectra = [_stationary(name, length) for length in LENGTHS[name]]
+        return [_of_process(spectrum, d, draws, rng) for spectrum in spectra]
+    tables = [_slow(name, d, rng) for _ in range(draws)]
+    return [_of_tables(np.stack(tables), np.zeros(draws))]
+
+
+def _slow(name: str, d: int, rng: np.random.Generator) -> Array:
+    """Draw a curve of few slow waves, (NODES, SLOW)."""
+    modes = slow_modes(name, NODES, rng)  # type: ignore[arg-type]
+    k = modes.shape[1]
+    factor = bartlett_factor(d, k, 1, rng)[0] if d >= k else rng.standard_normal((k, d))
+    table = modes @ factor
+    # Of several waves that are hardly independent, those that differ.
+    left, strengths, _ = np.linalg.svd(table, full_matrices=False)
+    kept = min(SLOW, len(strengths))
+    drawn = np.zeros((NODES, SLOW))
+    drawn[:, :kept] = left[:, :kept] * strengths[:kept]
+    return drawn
 
 
 @cache
@@ -153,24 +248,24 @@ def _spectrum(kernel: Array) -> _Spectrum:
     return values[:used], vectors[:, :used], float(values[used:].sum())
 
 
-def _of_process(
-    spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Return B and B′ of some tables with d independent columns of one process."""
+def _of_process(spectrum: _Spectrum, d: int, draws: int, rng: np.random.Generator) -> _Curves:
+    """Return tables with d independent columns of one process."""
     values, vectors, remaining = spectrum
     k = len(values)
     factor = bartlett_factor(d, k, draws, rng) if d >= k else rng.standard_normal((draws, k, d))
     factor *= np.sqrt(values)[:, None]
     gram = factor @ factor.transpose(0, 2, 1)
     total = np.trace(gram, axis1=1, axis2=2) + d * remaining
-    smaller, _ = balanced_turning(vectors @ _leading(gram), turn_counts(len(vectors)))
+    strengths, directions = np.linalg.eigh(gram)
+    leading = directions * np.sqrt(np.maximum(strengths[:, None], 0.0))
+    scores = vectors @ leading[:, :, : -COMPONENTS - 1 : -1]
     along = ramp(len(vectors)) @ vectors
-    without = total - np.einsum("i,nij,j->n", along, gram, along)
-    return _share(smaller, total), _share(smaller, np.where(without > 1e-9 * total, without, 0.0))
+    beside = total - np.einsum("i,nij,j->n", along, gram, along)
+    return _Curves(scores, total, beside)
 
 
-def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
-    """Return B of the table with random phases of its components' waves."""
+def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> _Curves:
+    """Return the table with random phases of its components' waves."""
     at = np.unique(np.linspace(0, len(X) - 1, min(len(X), NODES)).round().astype(np.intp))
     thin = about_mean(X[at])
     courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
@@ -178,21 +273,14 @@ def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> Array:
     amplitudes = np.abs(np.fft.rfft(courses[:, :used] * strengths[:used], axis=0))
     phases = rng.uniform(0.0, 2 * np.pi, (draws, *amplitudes.shape))
     tables = np.fft.irfft(amplitudes * np.exp(1j * phases), n=len(at), axis=1)
-    tables -= tables.mean(axis=1, keepdims=True)
+    return _of_tables(tables, np.full(draws, float(np.square(strengths[used:]).sum())))
+
+
+def _of_tables(tables: Array, remaining: Array) -> _Curves:
+    """Return curves from whole tables (draws, m, k), and the variance of what they lack."""
+    tables = tables - tables.mean(axis=1, keepdims=True)
     gram = tables.transpose(0, 2, 1) @ tables
     values, vectors = np.linalg.eigh(gram)
-    total = values.sum(axis=1) + float(np.square(strengths[used:]).sum())
-    smaller, _ = balanced_turning(tables @ vectors[:, :, -3:], turn_counts(len(at)))
-    return _share(smaller, total)
-
-
-def _leading(gram: Array) -> Array:
-    """Return the scores in three components from Gram matrices over eigenvectors, (draws, k, 3)."""
-    values, vectors = np.linalg.eigh(gram)
-    scores: Array = vectors[:, :, -3:] * np.sqrt(np.maximum(values[:, None, -3:], 0.0))
-    return scores
-
-
-def _share(smaller: Array, total: Array) -> Array:
-    # Rows that are all equal do not turn.
-    return np.divide(2 * smaller, total, out=np.zeros_like(smaller), where=total > 0.0)
+    total = np.maximum(values, 0.0).sum(axis=1) + remaining
+    beside = total - np.square(ramp(tables.shape[1]) @ tables).sum(axis=1)
+    return _Curves(tables @ vectors[:, :, : -COMPONENTS - 1 : -1], total, beside)

@@ -6,6 +6,7 @@ and a quarter of a cycle apart, which this statistic measures. Its error rates a
 `resources/guide/evidence.md`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,23 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.evidence.null import Outcome
+from geometry.evidence.turning_pairs import MIN_TURNS, pairs_of
 from geometry.pca.components import Array, about_mean
+from geometry.pca.norm_rule import outlyingness
 from geometry.pca.unit import in_unit
 
-MIN_TURNS = 1.25
-"""Below this number, a turning and half of a slower wave cannot be distinguished."""
-SMOOTH = (0.50, 0.80)
-"""Bounds of B and B′ that a random smooth curve exceeds in less than 5 % of all draws at any length
-scale: Gaussian processes with squared-exponential and Matérn kernels, and random walks."""
-BAND_LIMITED = (0.62, 0.87)
-"""The same for processes whose spectrum is flat up to any frequency, and zero above."""
 FEWEST = 8
 """Minimum number of rows."""
 STILL = 0.01
 """Below this value of B and B′, nothing turns."""
-CLIMBS = 3.0
-"""Minimum climb ratio of a helix, see :class:`TurningShare`. A hundred helices had at least 28, a
-hundred circles at most 0.43."""
+CLIMBS, MIN_CLIMB = 1.0, 1e-3
+"""Minimum climb ratio of a helix, see :class:`TurningShare`, and minimum variance of the climb over
+that of the turning: a climb over the range of a tenth of the radius."""
+COMPONENTS = 8
+"""Leading components in which pairs of directions are sought: several turnings, and a climb."""
+MOST_OUTLYING = 0.1
+"""Share of the rows up to which those that the norm rule names are replaced."""
+STRETCHES = 16
+"""Stretches of consecutive rows whose means show the climb; the first and the last are left out."""
+ROUNDING = 1e-12
+"""Share of the largest variance below which a component or a difference is rounding."""
+WIDTH = 768
+"""Columns of a table of which only scores are available."""
 BLOCK = 500_000
 """Maximum entries of a block of waves: 4 MB."""
 
@@ -47,13 +53,25 @@ class TurningShare:
         B′: the same over the remaining variance without the line through the rows; for steep
         helices. None if nothing is left.
     turns
-        Turns from the first row to the last, at the frequency of the largest B.
+        Turns from the first row to the last: of the pair of directions that decides or, if there
+        is none, at the frequency of the largest B.
     share
-        Variance share of these components.
+        Variance share of the first three components.
     climb_ratio
-        Variance along the line outside the turning plane, over the largest variance of any other
-        direction outside it, infinite if there is none; None if the turning is not remarkable, or
-        there is no variance outside the plane.
+        How well a straight line describes the course along the direction in which the rows climb
+        out of the turning plane: explained variance over unexplained, infinite if there is none
+        of the latter; None if the turning is not remarkable, or there is no climb. The direction
+        is that of every second row, the course that of the others, in means of 14 stretches.
+    purity
+        Share of the variance in a pair of directions that a turn of one frequency explains, see
+        :mod:`geometry.evidence.turning_pairs`; of the pair that decides. 0 if there is none.
+    pair_share
+        That variance over the variance of all columns.
+    strength
+        The share, scaled by the turns, over the bound of the rule, see
+        :meth:`geometry.evidence.turning_pairs.Pairs.strengths`.
+    beyond
+        The same over the bound of the higher tier.
     """
 
     b: float
@@ -61,26 +79,29 @@ class TurningShare:
     turns: float
     share: float
     climb_ratio: float | None
+    purity: float = 0.0
+    pair_share: float = 0.0
+    strength: float = 0.0
+    beyond: float = 0.0
 
     @property
     def tier(self) -> Literal[0, 1, 2]:
-        """2 for more than any band-limited random curve, 1 for more than a smooth one, else 0."""
-        if self.turns < MIN_TURNS:
-            return 0
-        if self._exceeds(BAND_LIMITED):
+        """1 if it turns more than random curves, of which at most 2 % do; 2 at most 0.3 %."""
+        if self.beyond >= 1.0:
             return 2
-        return 1 if self._exceeds(SMOOTH) else 0
+        return 1 if self.strength >= 1.0 else 0
 
     @property
     def remarkable(self) -> bool | None:
-        """Whether it turns more than a random smooth curve; None for less than 1.25 turns."""
-        if not self._exceeds((STILL, STILL)):
-            return False
-        return None if self.turns < MIN_TURNS else self.tier > 0
+        """Whether it turns more than random curves; None for fewer than 1.5 turns."""
+        if self.tier:
+            return True
+        turning = max(self.b, self.b_prime or 0.0) >= STILL
+        return None if turning and self.turns < MIN_TURNS else False
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome of the claim that it turns more than a random smooth curve."""
+        """The outcome of the claim that it turns more than random curves."""
         if self.remarkable is None:
             return "cannot tell"
         return "holds" if self.remarkable else "does not hold"
@@ -93,25 +114,25 @@ class TurningShare:
         climbs = self.climb_ratio is not None and self.climb_ratio >= CLIMBS
         return "helix" if climbs else "circle"
 
-    def _exceeds(self, bounds: tuple[float, float]) -> bool:
-        return self.b >= bounds[0] or (self.b_prime is not None and self.b_prime >= bounds[1])
-
 
 def turning_share(
     rows: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, share: float = 1.0
 ) -> TurningShare:
-    """Measure the balanced turning share of a table's rows.
+    """Measure how evenly and how purely a table's rows turn in a plane.
 
     With X the centred rows, t their positions scaled to [−1, 1], Y their scores in the first three
     components, and C_w the plane of cos πwt and sin πwt, orthogonal to constants and to t, let
-    σ₂(w) be the smaller singular value of C_wᵀY: B = max over w of 2σ₂²/‖X‖².
+    σ₂(w) be the smaller singular value of C_wᵀY: B = max over w of 2σ₂²/‖X‖². The pairs of
+    directions of :mod:`geometry.evidence.turning_pairs` are sought in the first eight components.
+    Rows that the norm rule names are replaced by what lies between their neighbours, unless they
+    are more than a tenth of all.
 
     Parameters
     ----------
     rows : (m, d)
         Consecutive rows of a position table, in order; at least 8.
     scores : (m, k)
-        The rows in the components whose turning is measured; in the first three if None.
+        The rows in the components whose turning is measured; in the leading ones if None.
     share
         Variance share of the table in the columns of ``rows``: below 1 if these are themselves
         scores, because the rows are not available.
@@ -129,18 +150,72 @@ def turning_share(
     if X.ndim != 2 or len(X) < FEWEST or not X.shape[1]:
         raise ValueError(f"expected at least {FEWEST} rows (m, d), got {X.shape}")
     X, unit = in_unit(X)
-    X = about_mean(X)
+    outlying = _outlying(X)
+    X = about_mean(_between_others(X, outlying))
     total = float(np.einsum("ij,ij->", X, X)) / share if share > 0.0 else 0.0
     if total == 0.0:
         return TurningShare(0.0, None, 0.0, 0.0, None)
     along = ramp(len(X)) @ X
     remaining = total - float(along @ along)
-    Y = _scores(X) if scores is None else np.asarray(scores, dtype=np.float64) / unit
-    smaller, turns = balanced_turning(Y[None], turn_counts(len(X)))
-    b_prime = float(2 * smaller[0] / remaining) if remaining > 1e-9 * total else None
-    b = float(2 * smaller[0] / total)
-    turning = TurningShare(b, b_prime, float(turns[0]), float(np.square(Y).sum() / total), None)
-    return replace(turning, climb_ratio=_climb_ratio(X, turning.turns)) if turning.tier else turning
+    if scores is None:
+        Y = _scores(X)
+    else:
+        Y = about_mean(_between_others(np.asarray(scores, dtype=np.float64) / unit, outlying))
+    first = Y[:, :3]
+    counts = turn_counts(len(X))
+    smaller, turns = balanced_turning(first[None], counts)
+    found = TurningShare(
+        b=float(2 * smaller[0] / total),
+        b_prime=float(2 * smaller[0] / remaining) if remaining > 1e-9 * total else None,
+        turns=float(turns[0]),
+        share=float(np.square(first).sum() / total),
+        climb_ratio=None,
+    )
+    if Y.shape[1] < 2:
+        return found
+    spread, d = waves(len(X), counts), X.shape[1] if share == 1.0 else WIDTH
+    sizes = np.array([total]), np.array([remaining])
+    tries = pairs_of(Y[None], counts, spread)
+    strengths = tries.strengths(*sizes, d)
+    if not strengths[0].any():
+        return found
+    pair = tries.clearest(strengths[0])
+    found = replace(
+        found,
+        turns=float(pair.turns[0]),
+        purity=float(pair.purity[0]),
+        pair_share=float(pair.explained[0] / total),
+        strength=float(strengths[0].max()),
+        beyond=float(strengths[1].max()),
+    )
+    if not found.tier:
+        return found
+    planes = [pair.planes[0]]
+    rest = Y - (Y @ planes[0].T) @ planes[0]
+    tries = pairs_of(rest[None], counts, spread)
+    strengths = tries.strengths(*sizes, d)
+    if strengths[0].any():  # a second turning, whose waves are no climb
+        planes.append(tries.clearest(strengths[0]).planes[0])
+    axes = np.linalg.qr((np.concatenate(planes) / np.square(Y).sum(axis=0) @ Y.T @ X).T)[0]
+    radius = float(pair.explained[0]) / len(X)
+    return replace(found, climb_ratio=_climb_ratio(X - (X @ axes) @ axes.T, radius))
+
+
+def turning_in(
+    rows: npt.ArrayLike, scores: npt.ArrayLike, components: Sequence[int]
+) -> TurningShare:
+    """Measure the turning in chosen components, numbered from 1; in all leading ones if 1 to 3.
+
+    Parameters
+    ----------
+    rows : (m, d)
+        As of :func:`turning_share`.
+    scores : (m, k)
+        The rows in the chosen components.
+    components
+        Their numbers.
+    """
+    return turning_share(rows, None if sorted(components) == [1, 2, 3] else scores)
 
 
 def turn_counts(m: int) -> Array:
@@ -204,32 +279,59 @@ def balanced_turning(scores: Array, counts: Array) -> tuple[Array, Array]:
     return best, turns
 
 
+def _outlying(X: Array) -> npt.NDArray[np.bool_]:
+    """Return which rows the norm rule names; none if they are too many to stand out."""
+    rows = outlyingness(X) > 1.0
+    return rows if rows.sum() <= MOST_OUTLYING * len(X) else np.zeros_like(rows)
+
+
+def _between_others(X: Array, outlying: npt.NDArray[np.bool_]) -> Array:
+    """Replace rows by what lies between the nearest others, at an end by the nearest."""
+    if not outlying.any():
+        return X
+    others, at = np.flatnonzero(~outlying), np.flatnonzero(outlying)
+    after = np.searchsorted(others, at)
+    low, high = others[np.maximum(after - 1, 0)], others[np.minimum(after, len(others) - 1)]
+    along = np.clip((at - low) / np.maximum(high - low, 1), 0.0, 1.0)[:, None]
+    X = X.copy()
+    X[at] = (1.0 - along) * X[low] + along * X[high]
+    return X
+
+
 def _scores(X: Array) -> Array:
-    """Return the scores of centred rows in up to three components, (m, k)."""
+    """Return the scores of centred rows in their leading components, (m, k), decreasing."""
     from scipy.linalg import eigh  # slow to import, and not needed to show a curve
 
     wide = X.shape[1] > len(X)
     gram = X @ X.T if wide else X.T @ X
     last = len(gram) - 1
-    values, vectors = eigh(gram, subset_by_index=[max(0, last - 2), last])
-    return vectors * np.sqrt(np.maximum(values, 0.0)) if wide else X @ vectors
+    values, vectors = eigh(gram, subset_by_index=[max(0, last - COMPONENTS + 1), last])
+    vectors = vectors[:, values > ROUNDING * values[-1]][:, ::-1]
+    values = values[values > ROUNDING * values[-1]][::-1]
+    return vectors * np.sqrt(values) if wide else X @ vectors
 
 
-def _climb_ratio(X: Array, turns: float) -> float | None:
-    """Return the climb ratio of centred rows; see :class:`TurningShare`."""
-    from scipy.linalg import eigvalsh
+def _climb_ratio(outside: Array, turning: float) -> float | None:
+    """Return the climb ratio of rows without their turning; see :class:`TurningShare`.
 
-    products = waves(len(X), np.array([turns]))[0] @ X
-    plane = np.linalg.svd(products, full_matrices=False)[2]
-    outside = X - (X @ plane.T) @ plane
-    line = ramp(len(X))
-    along = line @ outside
-    outside -= np.outer(line, along)
-    gram = outside @ outside.T if X.shape[1] > len(X) else outside.T @ outside
-    last = len(gram) - 1
-    largest = float(eigvalsh(gram, subset_by_index=[last, last])[0])
-    climb = float(along @ along)
-    rounding = 1e-12 * float(np.einsum("ij,ij->", X, X))
-    if largest <= rounding:
-        return None if climb <= rounding else np.inf
-    return climb / largest
+    Parameters
+    ----------
+    outside : (m, d)
+        Centred rows without the planes in which they turn.
+    turning
+        Mean square of the turning over rows.
+    """
+    fitted, course = outside[::2], outside[1::2]
+    climb = ramp(len(fitted)) @ fitted
+    length = float(np.linalg.norm(climb))
+    if length**2 / len(fitted) < MIN_CLIMB * turning:
+        return None
+    stretches = np.array_split(course @ climb / length, min(STRETCHES, len(course)))
+    means = np.array([stretch.mean() for stretch in stretches])
+    means = means[1:-1] if len(means) > 4 else means
+    means -= means.mean()
+    explained = float(ramp(len(means)) @ means) ** 2
+    unexplained = float(means @ means) - explained
+    if unexplained <= ROUNDING * explained:
+        return np.inf
+    return explained / unexplained

@@ -83,7 +83,7 @@ class Shapes:
     evidence
         The balanced turning share; None for fewer than eight points.
     best
-        Its name; "none" if none of them describes the points, or they make fewer than 1.25 turns,
+        Its name; "none" if none of them describes the points, or they make fewer than 1.5 turns,
         which any smooth curve may do.
     """
 

@@ -8,16 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.norms import (
-    ABOUT_MEAN_LOG_RATIO,
-    NEIGHBOURS,
-    OUTLIER_LOG_RATIO,
-    NormProfile,
-    norm_profile,
-)
+from geometry.measures.norms import NormProfile, norm_profile
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, Stretch, measure_stretch
 from geometry.pca.curve import place_curve
+from geometry.pca.norm_rule import ABOUT_MEAN_LOG_RATIO, NEIGHBOURS, OUTLIER_LOG_RATIO
 from geometry.pca.pca import fit_pca
 from gui.panels.kit.choices import Button, Choice, Number, Option, Toggle
 from gui.panels.kit.intents import AddModel

@@ -1,22 +1,19 @@
-"""Null distributions: their time for a table of GPT-2's size, and the rates of the shape rule.
+"""Null distributions: their time for a table of GPT-2's size.
 
 The time is that of all that a verdict needs together, as milliseconds on one core, against one
-exact PCA of the table; the rates are those of ``python -m tests.geometry.evidence.rates`` with
-forty draws of everything, which takes minutes.
+exact PCA of the table. Error rates are measured by ``python -m tools.evidence_rates``.
 """
 
 import numpy as np
 from ratios import Report, interleave
 
 from geometry.evidence.drawn_tables import drawn_tables
-from geometry.evidence.turning_nulls import turning_nulls
+from geometry.evidence.turning_nulls import rule_nulls, turning_nulls
 from geometry.measures.lookback import look_back
 from geometry.measures.similarity import mean_by_lag
 from geometry.pca.pca import fit_pca
-from tests.geometry.evidence.rates import WIDTHS, families, rate
 
 SIZE = (1022, 768)
-DRAWS = 40
 
 
 def look_back_nulls(rows: np.ndarray) -> None:
@@ -40,20 +37,13 @@ def main() -> int:
     t = np.linspace(0, 12, SIZE[0])[:, None]
     rows = np.sin(t + rng.uniform(0, 6, SIZE[1])) + 0.05 * rng.standard_normal(SIZE)
     for name, draw in (
-        ("the shape rule, five families", lambda: turning_nulls(rows)),
+        ("the turning share, nine kinds", lambda: turning_nulls(rows)),
+        ("the shape rule, nine kinds", lambda: rule_nulls(rows)),
         ("look back, both kinds of curves", lambda: look_back_nulls(rows)),
         ("similarity, both kinds of curves", lambda: similarity_nulls(rows)),
     ):
         ours, pca = interleave(draw, lambda: fit_pca(rows, (0, len(rows) - 1), 10), repeats=7)
         report.add(f"nulls of {name}, vs an exact PCA", ours, pca)
-    worst = {True: 1.0, False: 0.0}
-    for _, draw, is_helix in families():
-        for d in WIDTHS:
-            found = rate(draw, d, DRAWS)
-            worst[is_helix] = (min if is_helix else max)(worst[is_helix], found)
-    report.add("random curves called remarkable, worst family", 100 * worst[False], None,
-               unit="%", limit=5)  # fmt: skip
-    report.add("helices not found, worst family", 100 - 100 * worst[True], None, unit="%", limit=5)
     return report.close()
 
 

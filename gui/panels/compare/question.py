@@ -53,7 +53,7 @@ class Comparison:
 
 def turning_outcome(model: PositionalModel, row: Shown) -> Outcome:
     """Return whether the shown positions turn more evenly than random smooth curves do."""
-    from geometry.evidence.turning_share import turning_share
+    from geometry.evidence.turning_share import turning_in
 
     (first, last), last_component = row.positions, max(row.components)
     rows = model.W_pos[first : last + 1]
@@ -61,7 +61,7 @@ def turning_outcome(model: PositionalModel, row: Shown) -> Outcome:
     if len(rows) < FEWEST or last_component > len(pca.components):
         return "cannot tell"
     shown = [number - 1 for number in row.components]
-    return turning_share(rows, pca.project(rows)[:, shown]).outcome
+    return turning_in(rows, pca.project(rows)[:, shown], row.components).outcome
 
 
 KEPT = Recent(MAX_KEPT)

@@ -317,8 +317,9 @@ for model, positions, components in shown:
     rows = model.W_pos[positions[0] : positions[1] + 1]
     scores = fit_pca(model.W_pos, positions, max(components)).project(rows)
     if len(rows) >= 8 and scores.shape[1] >= max(components):
-        chosen = scores[:, [number - 1 for number in components]]
-        print("", "Turning share", turning_share(rows, chosen).outcome, sep="\\t")
+        chosen = [number - 1 for number in components]
+        rest = None if sorted(components) == [1, 2, 3] else scores[:, chosen]
+        print("", "Turning share", turning_share(rows, rest).outcome, sep="\\t")
 """
     return python_script(lines)
 

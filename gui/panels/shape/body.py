@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QP
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
-from geometry.evidence.null import Null, strictest
+from geometry.evidence.null import Null, least_favourable, strictest
 from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
 from geometry.measures.shape_fit import FREE, ShapeFit
 from gui.panels.kit.body import PanelBody
@@ -61,11 +61,17 @@ NULLS = {
     "walk": "walks",
     "band": "slow waves",
     "phase": "random phases",
+    "spline": "splines",
+    "rank": "low rank",
+    "fourier": "Fourier series",
+    "cosines": "cosine series",
 }
 """Names of the random curves, within a line."""
-BEYOND = " Even random curves made only of slow waves do not turn as evenly."
+CURVE_NULLS = tuple(name for name in NULLS if name not in ("band", "phase"))
+"""Random curves of which the strictest has a bar."""
+BEYOND = " Of random curves of the kinds tried, some 3 in 1,000 turn as evenly."
 FEW_TURNS = (
-    "The positions make fewer than 1¼ turns, as any smooth curve may; the better of the two helix "
+    "The positions make fewer than 1½ turns, as any smooth curve may; the better of the two helix "
     "fits is plotted."
 )
 FEW_POSITIONS = "Too few positions to decide; the better of the two helix fits is plotted."
@@ -98,15 +104,15 @@ COLUMNS = (
 )
 TIP = "Click to show this curve in 3D and its distances in the plot"
 CONDITIONS_TIPS = (
-    "A condition of the rule for a helix: B, the balanced turning share, is twice the variance "
-    "along the smaller axis of an even turning, over all variance. It is 1 for a circle, 0 for a "
-    "line; at most 5 % of smooth random curves reach the bound. Without the climb: over the "
-    "variance without the straight line through the positions",
-    "A condition of the rule for a helix: the turns from the first to the last position at which B "
-    "is largest. With fewer, a turn cannot be distinguished from half of a slower wave. The turns "
+    "A condition of the rule for a helix: the share of the variance that a single even turning "
+    "explains in its two directions, times its turns (up to 2.5) over 1.5, divided by the bound. "
+    "Its purity is the explained share of the variance in these directions. Some 2 % of random "
+    "curves reach the bound, or fewer",
+    "A condition of the rule for a helix: the turns of that turning from the first to the last "
+    "position. With fewer, a turn cannot be distinguished from half of a slower wave. The turns "
     "of the fitted helix are in the table; the loops below it are a median, for any curve",
-    "A condition of the rule for a helix: the variance along the climb, over the largest variance "
-    "of any other direction outside the plane of the turning. A circle has less than 1",
+    "A condition of the rule for a helix: how well a straight line describes the course along the "
+    "direction of the climb, explained over unexplained variance. A circle has less than 1",
 )
 INTERVAL_TIP = (
     "Intervals of 95 %: what other rows along the same curve would give, if their departures from "
@@ -138,24 +144,20 @@ def cells(curve: ShapeFit, *, best: bool) -> tuple[str, ...]:
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
     """Return the conditions of a helix, and whether they are met; empty for too few positions."""
-    from geometry.evidence.turning_share import CLIMBS, MIN_TURNS, SMOOTH
+    from geometry.evidence.turning_pairs import FEWEST_TURNS, MIN_TURNS
+    from geometry.evidence.turning_share import CLIMBS
 
     evidence = shape.evidence
     if evidence is None:
         return ()
-    even = f"B ≥ {SMOOTH[0]:g}: {format_number(evidence.b)}"
-    steep = (
-        evidence.b < SMOOTH[0] and evidence.b_prime is not None and evidence.b_prime >= SMOOTH[1]
-    )
-    if steep and evidence.b_prime is not None:
-        even = f"B without the climb ≥ {SMOOTH[1]:g}: {format_number(evidence.b_prime)}"
     ratio = evidence.climb_ratio
     climb = NO_NUMBER if ratio is None else "∞" if np.isinf(ratio) else format_number(ratio, 1)
+    strength, purity = format_number(evidence.strength, 2), format_number(evidence.purity, 2)
     return (
-        (evidence.b >= SMOOTH[0] or steep, even),
+        (evidence.strength >= 1.0, f"turning over bound ≥ 1: {strength} (purity {purity})"),
         (
-            evidence.turns >= MIN_TURNS,
-            f"turns at the largest B ≥ {MIN_TURNS:g}: {format_number(evidence.turns, 2)}",
+            evidence.turns >= FEWEST_TURNS,
+            f"turns ≥ {MIN_TURNS:g}: {format_number(evidence.turns, 2)}",
         ),
         (ratio is not None and ratio >= CLIMBS, f"climb over spread ≥ {CLIMBS:g}: {climb}"),
     )
@@ -168,7 +170,17 @@ def meaning(shape: Shape) -> str:
         return FEW_POSITIONS
     if shape.best == "none" and evidence is not None and evidence.remarkable is None:
         return FEW_TURNS
-    return MEANINGS[shape.best] + (BEYOND if evidence is not None and evidence.tier == 2 else "")
+    beyond = BEYOND if evidence is not None and evidence.tier == 2 else ""
+    return MEANINGS[shape.best] + beyond + deciding_text(shape)
+
+
+def deciding_text(shape: Shape) -> str:
+    """Return the least favourable random curves in a sentence; "" while they are unknown."""
+    if not shape.rule or shape.evidence is None or not shape.evidence.tier:
+        return ""
+    null = least_favourable(shape.rule.values(), shape.evidence.strength)
+    p = format_number(null.p_value(shape.evidence.strength), 2)
+    return f" Least favourable of {len(shape.rule)} kinds: {NULLS[null.name]}, p = {p}."
 
 
 def null_text(shape: Shape) -> str:
@@ -264,7 +276,7 @@ class NullStrip(QWidget):
         self._bars, self._text = [], null_text(shape)
         self._interval = None if shape.intervals is None else shape.intervals.b
         if shape.nulls and shape.evidence is not None:
-            curves = strictest(shape.nulls[name] for name in ("process", "matern", "walk"))
+            curves = strictest(shape.nulls[name] for name in CURVE_NULLS)
             nulls = (curves, shape.nulls["band"], shape.nulls["phase"])
             self._bars, self._b = [(NULLS[null.name], null) for null in nulls], shape.evidence.b
         tip = f"{self._text}. {NULL_TIP}{'; '.join(TURNING_NULLS.values())}."

@@ -58,6 +58,8 @@ class Shape:
     rough: Roughness | None = None  # Roughness of the positions; None for fewer than eight
     # Turning shares of random curves of this size; empty while they are unknown
     nulls: Mapping[str, Null] = field(default_factory=dict)
+    # The rule's strength of such curves; empty while it is unknown
+    rule: Mapping[str, Null] = field(default_factory=dict)
     # Intervals of the circle or helix; None while they are unknown, or for too few positions
     intervals: Intervals | None = None
     # What holds by construction, by the notes on the model's making
@@ -97,8 +99,8 @@ class ShapeOf:
     components: tuple[int, ...]
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Shape]:
-        from geometry.evidence.turning_nulls import turning_nulls
-        from geometry.evidence.turning_share import turning_share
+        from geometry.evidence.turning_nulls import rule_nulls, turning_nulls
+        from geometry.evidence.turning_share import turning_in
         from geometry.measures.shape import fit_shapes, shape_intervals
         from geometry.models.notes import sentences
 
@@ -110,7 +112,7 @@ class ShapeOf:
         coordinates = coordinates_in(context.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
         enough = len(rows) >= FEWEST
-        evidence = turning_share(rows, coordinates) if enough else None
+        evidence = turning_in(rows, coordinates, self.components) if enough else None
         shapes = fit_shapes(coordinates, evidence, check=context.raise_if_cancelled)
         shape = shape_of(pca, self.components, coordinates, shapes)
         shape = replace(shape, notes=sentences(context.model.notes, NOTED))
@@ -120,7 +122,11 @@ class ShapeOf:
                 ("turning nulls", self.positions),
                 lambda: turning_nulls(rows, check=context.raise_if_cancelled),
             )
-            shape = replace(shape, nulls=nulls)
+            rule = context.cache(
+                ("rule nulls", self.positions),
+                lambda: rule_nulls(rows, check=context.raise_if_cancelled),
+            )
+            shape = replace(shape, nulls=nulls, rule=rule)
             yield Progress(None, "Resampling the positions’ departures from the curve", shape)
             found = shape_intervals(rows, shapes, self.components, check=context.raise_if_cancelled)
             shape = replace(shape, intervals=found)
@@ -201,7 +207,7 @@ CURVES = {
 }
 """Names of the curves within sentences."""
 UNDECIDED = "Undetermined"
-"""The verdict on fewer than 1.25 turns."""
+"""The verdict on fewer than 1.5 turns."""
 NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
 FIGURE = (6.4, 4.2)
 """Inches."""
@@ -228,14 +234,14 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
     meaning = "the simple curve that fits best"
     explanation = (
-        "The curve is a helix or a circle if the positions turn more evenly than random smooth "
-        "curves: B, twice the variance along the smaller axis of the turning divided by all "
-        "variance, is ≥ 0.5, or ≥ 0.8 of the variance without the climb, over ≥ 1.25 turns; a "
-        "helix climbs ≥ 3 times as far as it spreads otherwise, and its radius drifts if that "
-        "reduces the out-of-sample error by 5 %. Otherwise the curve is a line, or an arc of less "
-        "than one turn, with R² ≥ 0.8, or none of these; the rule misses flat ellipses, strong "
-        "drift and strong noise, and takes a random curve with one preferred frequency for a "
-        "circle."
+        "The curve is a helix or a circle if the positions turn at one frequency more evenly than "
+        "random curves, over ≥ 1.5 turns: two directions in which they are a cosine and a sine "
+        "hold more of the variance than in about 98 % of random curves of any of the kinds tried. "
+        "Along the direction in which a helix climbs, a straight line explains at least half of "
+        "the course; its radius drifts if that reduces the out-of-sample error by 5 %. Otherwise "
+        "the curve is a line, or an arc of less than one turn, with R² ≥ 0.8, or none of these. "
+        "The rule misses fewer turns, flat ellipses and strong noise, and takes a random curve "
+        "with one preferred frequency for a circle."
     )
     empty = "Open a model to see which simple curve its positions follow."
     instead = "The Norms and Spectra panels need no curve."
@@ -294,7 +300,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             measured.pca, components, coordinates, measured.shapes, measured.turning_nulls
         )
         notes = sentences(measured.model.notes, NOTED)
-        shape = replace(shape, intervals=measured.intervals, notes=notes)
+        shape = replace(shape, rule=measured.rule_nulls, intervals=measured.intervals, notes=notes)
         return ShapeOf(measured.positions, components), shape
 
     def plots(self, view: ShapeView) -> Sequence[Part]:
@@ -420,6 +426,9 @@ class ShapePanel(PanelSpec[Choices, Shape]):
                 "turning_share_without_climb": np.array([_nan_for_none(evidence.b_prime)]),
                 "turning_share_turns": np.array([evidence.turns]),
                 "climb_ratio": np.array([_nan_for_none(evidence.climb_ratio)]),
+                "purity": np.array([evidence.purity]),
+                "pair_share": np.array([evidence.pair_share]),
+                "strength": np.array([evidence.strength]),
             }
             found = shape.intervals
             for name, ends in interval_ends(found).items():
@@ -446,11 +455,15 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         components = [number - 1 for number in question.components]
         enough = last - first + 1 >= FEWEST
         nulls = rough = ""
+        whole = sorted(question.components) == [1, 2, 3]
+        turning = f"turning_share(rows{'' if whole else ', points'})"
         if enough:
             nulls = """\
 print(evidence.b, evidence.b_prime, evidence.turns, evidence.remarkable)
 for name, null in turning_nulls(rows).items():
     print(name, null.draws, *null.band, null.share_from(evidence.b))
+for name, null in rule_nulls(rows).items():
+    print(name, null.draws, null.p_value(evidence.strength))
 """
             rough = """\
 rough = roughness(points)
@@ -460,7 +473,7 @@ print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
 rows = model.W_pos[{first}:{last + 1}]
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
 points = pca.project(rows)[:, {components}]
-evidence = {"turning_share(rows, points)" if enough else None}
+evidence = {turning if enough else None}
 found = fit_shapes(points, evidence)
 print(found.best)
 for name, fit in found.fits.items():

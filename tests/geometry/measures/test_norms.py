@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.measures import row_lengths as module
-from geometry.measures.norms import log_ratios, norm_profile, outlyingness
+from geometry.measures.norms import norm_profile
 from geometry.measures.row_lengths import row_lengths
 from geometry.measures.stretches import AFTER, measure_stretch
 from geometry.models.sources.opening import open_model
 from geometry.pca.components import row_norms
+from geometry.pca.norm_rule import log_ratios, outlyingness
 
 
 def random_table(seed, n=40, d=6):

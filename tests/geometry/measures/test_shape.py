@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from geometry.evidence.turning_share import turning_share
 from geometry.measures.shape import fit_shapes, rotation_derivatives, rotation_of
 from geometry.pca.pca import fit_pca
-from tests.geometry.evidence.rates import process, walk
+from tools.random_tables import matern_3_2, squared_exponential, walk
 
 
 def pose(seed: int) -> np.ndarray:
@@ -87,8 +87,8 @@ def test_of_a_turn_or_a_little_more_nothing_can_be_told(climb):
 @pytest.mark.parametrize("seed", range(5))
 def test_random_curves_are_no_helices_though_one_fits_them(seed):
     rng = np.random.default_rng(seed)
-    for draw in (process("squared-exponential", 150), process("Matérn-3/2", 100), walk):
-        rows = draw(rng, 50)
+    for draw in (squared_exponential, matern_3_2, walk):
+        rows = draw(np.linspace(0, 1, 1022), 50, rng)
         points = fit_pca(rows, (0, len(rows) - 1), 3).project(rows)
         shapes = fit_shapes(points, turning_share(rows))
         assert shapes.best in ("none", "arc")

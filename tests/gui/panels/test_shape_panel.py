@@ -85,11 +85,15 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert shown.verdict.text() == "A helix"
     assert "more evenly than random smooth curves" in shown.meaning.text()
     assert [one.text()[0] for one in shown.conditions] == ["✓"] * 3
-    assert shown.conditions[0].text() == f"✓ B ≥ 0.5: {of_gpt2.evidence.b:.3f}"
-    turns = f"✓ turns at the largest B ≥ 1.25: {of_gpt2.evidence.turns:.2f}"
+    strength, purity = of_gpt2.evidence.strength, of_gpt2.evidence.purity
+    turning = f"✓ turning over bound ≥ 1: {strength:.2f} (purity {purity:.2f})"
+    assert shown.conditions[0].text() == turning
+    turns = f"✓ turns ≥ 1.5: {of_gpt2.evidence.turns:.2f}"
     assert shown.conditions[1].text() == turns
     for one, words in zip(
-        shown.conditions, ("balanced turning share", "B is largest", "along the climb"), strict=True
+        shown.conditions,
+        ("single even turning", "turns of that turning", "direction of the climb"),
+        strict=True,
     ):
         assert words in one.toolTip().replace("\n", " ")
     assert shown.rough["loops"].text() == f"loops {of_gpt2.rough.loops:.2f} (median)"
@@ -108,10 +112,10 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
     none = replace(of_gpt2, best="none")
     assert verdict_of(none) == f"No clear helix (the better helix fit: R² {r2['drifting_helix']})"
-    few = replace(none, evidence=replace(of_gpt2.evidence, turns=1.1))
+    few = replace(none, evidence=replace(of_gpt2.evidence, turns=1.1, strength=0.0, beyond=0.0))
     shown.show_shape(replace(few, nulls={}))
     assert shown.verdict.text() == "Undetermined"
-    assert "fewer than 1¼ turns" in shown.meaning.text()
+    assert "fewer than 1½ turns" in shown.meaning.text()
     assert not shown.random.isVisibleTo(shown)
 
 
@@ -138,16 +142,16 @@ def test_no_clear_helix_is_an_answer(stage_of, minilm_folder):
 @pytest.mark.parametrize(
     ("changed", "met", "first"),
     [
-        ({}, [True, True, True], "B ≥ 0.5: 0.6"),
-        ({"b": 0.4}, [False, True, True], "B ≥ 0.5: 0.4"),
-        ({"b": 0.1, "b_prime": 0.9}, [True] * 3, "B without the climb ≥ 0.8: 0.9"),
-        ({"turns": 1.1}, [True, False, True], "B ≥ 0.5: 0.6"),
-        ({"climb_ratio": 0.2}, [True, True, False], "B ≥ 0.5: 0.6"),
-        ({"climb_ratio": None}, [True, True, False], "B ≥ 0.5: 0.6"),
+        ({}, [True, True, True], "turning over bound ≥ 1: 1.20 (purity 0.95)"),
+        ({"strength": 0.4}, [False, True, True], "turning over bound ≥ 1: 0.40"),
+        ({"turns": 1.1}, [True, False, True], "turning over bound ≥ 1: 1.20"),
+        ({"climb_ratio": 0.2}, [True, True, False], "turning over bound ≥ 1: 1.20"),
+        ({"climb_ratio": None}, [True, True, False], "turning over bound ≥ 1: 1.20"),
     ],
 )
 def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
-    evidence = TurningShare(b=0.6, b_prime=0.7, turns=2.0, share=0.9, climb_ratio=np.inf)
+    evidence = TurningShare(b=0.6, b_prime=0.7, turns=2.0, share=0.9, climb_ratio=np.inf,
+                            purity=0.95, strength=1.2)  # fmt: skip
     found = conditions(replace(of_gpt2, evidence=replace(evidence, **changed)))
     assert [one for one, _ in found] == met
     assert found[0][1].startswith(first)
@@ -156,7 +160,7 @@ def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
 def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
     QTest.mouseClick(shape.panel.header.help, LEFT)
     said = QToolTip.text().replace("\n", " ")
-    rule = ("≥ 0.5", "≥ 0.8", "≥ 1.25 turns", "out-of-sample", "misses")
+    rule = ("98 %", "≥ 1.5 turns", "out-of-sample", "misses")
     assert all(part in said for part in rule)
     QToolTip.hideText()
     panel, table = shape.panel, shape.panel.content.numbers.table
@@ -241,9 +245,13 @@ def test_the_copied_python_prints_the_same(shape):
     b, _, turns, remarkable = lines[4].split()
     assert (float(b), float(turns)) == pytest.approx((evidence.b, evidence.turns))
     assert remarkable == str(evidence.remarkable)
-    for printed, (name, null) in zip(lines[5:], nulls.items(), strict=True):
+    rule = shape.panel.result.rule
+    for printed, (name, null) in zip(lines[5 : 5 + len(nulls)], nulls.items(), strict=True):
         assert printed.split()[0] == name
         assert [float(part) for part in printed.split()[2:5]] == pytest.approx(null.band)
+    for printed, (name, null) in zip(lines[5 + len(nulls) :], rule.items(), strict=True):
+        p = null.p_value(evidence.strength)
+        assert printed.split() == [name, str(null.draws), str(p)]
     distances = shape.panel.result.distances("circle")
     position, distance = farthest.split()
     assert int(position) == 10 + distances.argmax()
