@@ -14,9 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.hub.network import default_network
-from geometry.inside.positions_run import measure_positions
-from geometry.inside.settings import PositionsSettings
-from geometry.models.sources.catalogue import SAMPLE
+from geometry.models.sources.catalogue import SAMPLE, SAMPLE_INSIDE
 from geometry.models.sources.opening import open_model
 from geometry.survey.parts import SurveyFile
 from geometry.survey.populations import expand
@@ -80,22 +78,19 @@ def picture_guide(qt: Any, gpt2: str, minilm: str, folder: Path) -> None:
     with opened(qt, gpt2) as application:
         picture_grid(application, (minilm, SAMPLE, *BESIDE), folder)
         picture_laid_over(application, folder / "laid-over.png")
-    picture_layers(qt, minilm, folder / "layers.png")
+    picture_layers(qt, folder / "layers.png")
     picture_effects(qt, folder / "effects.png")
     picture_survey(qt, folder)
     film = folder / "turntable.gif"
     export_turntable(open_model(gpt2), film, SMOOTH, turn=TURN, size=TURN_SIZE, fps=TURN_FPS)
 
 
-def picture_layers(qt: Any, source: str, path: Path) -> None:
-    """Picture the layers of a network, whose positions are measured on the texts of the guide."""
-    with tempfile.TemporaryDirectory() as place:
-        out = Path(place) / "inside"
-        measure_positions(PositionsSettings(source, length=256), out)
-        with opened(qt, str(out)) as application:
-            application.window.bring("training")
-            settle(application)
-            picture_window(application, path)
+def picture_layers(qt: Any, path: Path) -> None:
+    """Picture the layers of the bundled model."""
+    with opened(qt, SAMPLE_INSIDE) as application:
+        application.window.bring("training")
+        settle(application)
+        picture_window(application, path)
 
 
 def picture_effects(qt: Any, path: Path) -> None:
