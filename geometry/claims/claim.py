@@ -221,13 +221,13 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
             sentences.setdefault(claim, []).append(note.sentence)
     adjusted = []
     for at, verdict in enumerate(verdicts):
-        if at in corrected and verdict.value is not None:
+        if at in corrected:
             p = float(corrected[at])
             if verdict.interval is not None:  # judged by it already
                 usual = verdict.outcome == "holds" and p > RARE
                 outcome: Outcome | None = "as any smooth curve" if usual else verdict.outcome
                 verdict = replace(verdict, outcome=outcome, p_adjusted=p)
-            elif p != verdict.p_adjusted:
+            elif verdict.value is not None and p != verdict.p_adjusted:
                 verdict = judge(verdict.claim, verdict.value, verdict.nulls, p)
         by_construction = " ".join(sentences.get(verdict.claim.id, ())) or None
         if by_construction != verdict.by_construction:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -90,7 +89,8 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
         null = _weighed(cost, controls)
     interval = shares.texts.interval(drawn)
     ends = {claim.expected.holds(end) for end in interval}
-    why, outcome = shares.too_few, cast("Outcome", "cannot tell")
+    why: str = shares.too_few
+    outcome: Outcome = "cannot tell"
     if not why and len(ends) > 1:
         why = "the interval over texts includes the bound: measure more texts"
     elif not why:
