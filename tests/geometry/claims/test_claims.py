@@ -36,8 +36,8 @@ def gpt2(gpt2_folder):
 
 @pytest.fixture(scope="module")
 def of_gpt2(gpt2):
-    """All measurements of GPT-2, each measured once."""
-    return Measurements(gpt2)
+    """All measurements of GPT-2, each measured once, without random tables."""
+    return Measurements(gpt2, Scope(nulls=False))
 
 
 @pytest.fixture

@@ -13,118 +13,118 @@ from geometry.models.sources.opening import open_model
 EXPECTED = {
     "gpt2": {
         "holds":
-            "pca.three pca.not_a_line shape.helix shape.turns outlier.first outlier.last "
-            "pca.fraying steps.early entries.waves similarity.periodic similarity.explained "
-            "norms.early overlap.W_Q_P overlap.W_K_P overlap.W_Q_P.folded overlap.W_O_P "
-            "directions.sparse directions.few_entries lookback.angle curve.curled "
-            "layernorm.ruins_line kernels.local kernels.averaged",
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
+            "similarity.explained norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P "
+            "directions.sparse directions.few_entries kernels.local",
         "as any smooth curve":
-            "rows.unique pca.truncated pca.first_hundred entries.explained norms.stable spectrum.P "
-            "directions.context_waves lookback.everywhere lookback.rotation lookback.heads "
-            "read.norm read.direction",
+            "pca.fraying pca.truncated steps.early entries.waves entries.explained "
+            "similarity.periodic norms.stable lookback.everywhere lookback.rotation "
+            "lookback.angle lookback.heads read.direction curve.curled",
         "does not hold":
-            "overlap.W_V_P directions.frequencies lookback.far lookback.shift lookback.lags "
-            "heads.position_independent",
-    },
-    "minilm": {
-        "holds":
-            "outlier.first outlier.last pca.truncated similarity.periodic spectrum.E capture.weak "
-            "capture.strong capture.first capture.first_is_mean overlap.P_E.strong_weak "
-            "overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_K_E "
-            "overlap.W_V_E overlap.W_O_E decoding.position lookback.lags "
-            "heads.position_independent read.direction layernorm.ruins_line kernels.local "
-            "kernels.averaged",
-        "as any smooth curve":
-            "rows.unique pca.first_hundred norms.stable layernorm.sum_of_squares "
-            "layernorm.constant spectrum.P directions.context_waves decoding.token read.norm",
-        "does not hold":
-            "pca.three pca.not_a_line shape.helix pca.fraying steps.early entries.waves "
-            "norms.early layernorm.orthogonal overlap.W_V_P overlap.W_Q_P.folded overlap.W_Q_E "
-            "overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
-            "overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal directions.sparse "
-            "directions.few_entries directions.disjoint directions.appended "
-            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
-            "lookback.shift lookback.heads",
-        "not applicable":
-            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+            "lookback.far lookback.shift",
+        "worse than any such curve":
+            "pca.first_hundred overlap.W_V_P directions.context_waves directions.frequencies "
+            "heads.position_independent read.norm",
     },
     "sample": {
         "holds":
-            "pca.three pca.not_a_line shape.helix shape.turns outlier.first outlier.last "
-            "position.last_decays pca.fraying entries.waves entries.explained "
-            "similarity.periodic similarity.explained layernorm.sum_of_squares capture.strong "
-            "overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_Q_E overlap.W_K_E "
-            "overlap.W_V_E overlap.W_O_E lookback.heads heads.position_independent curve.curled "
-            "layernorm.ruins_line",
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
+            "position.last_decays entries.explained similarity.explained "
+            "layernorm.sum_of_squares capture.strong overlap.P_E.strong overlap.W_Q_P "
+            "overlap.W_K_P overlap.W_Q_E overlap.W_K_E overlap.W_V_E overlap.W_O_E "
+            "heads.position_independent",
         "as any smooth curve":
-            "rows.unique layernorm.constant spectrum.P directions.context_waves "
-            "lookback.rotation lookback.angle read.norm read.direction",
+            "entries.waves similarity.periodic directions.context_waves lookback.rotation "
+            "lookback.angle lookback.heads read.norm read.direction",
         "does not hold":
-            "pca.truncated pca.first_hundred steps.early norms.stable norms.early "
-            "layernorm.orthogonal spectrum.E capture.weak capture.first capture.first_is_mean "
-            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.W_V_P overlap.W_Q_P.folded "
-            "overlap.W_O_P overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
-            "overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal directions.sparse "
-            "directions.few_entries directions.disjoint directions.appended "
-            "directions.frequencies decoding.position decoding.token lookback.everywhere "
-            "lookback.far lookback.shift lookback.lags kernels.local kernels.averaged",
+            "steps.early layernorm.orthogonal capture.weak capture.first "
+            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.W_O_P overlap.W_in_E "
+            "overlap.W_in_P overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal "
+            "directions.sparse directions.few_entries directions.disjoint directions.appended "
+            "decoding.position lookback.everywhere lookback.far lookback.shift kernels.local",
+        "worse than any such curve":
+            "pca.fraying pca.truncated pca.first_hundred norms.stable norms.early "
+            "capture.first_is_mean overlap.W_V_P overlap.W_O_E.aligned directions.frequencies "
+            "curve.curled",
     },
-    "sinusoidal": {
-        "holds":
-            "entries.waves norms.stable",
+    "walk": {
         "as any smooth curve":
-            "rows.unique pca.first_hundred directions.context_waves directions.frequencies "
-            "lookback.rotation lookback.angle read.direction",
+            "outlier.first pca.first_hundred norms.early directions.context_waves "
+            "directions.frequencies lookback.rotation lookback.shift lookback.angle read.norm "
+            "read.direction",
         "does not hold":
-            "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
-            "pca.truncated steps.early similarity.periodic spectrum.P directions.sparse "
-            "directions.few_entries lookback.everywhere lookback.far lookback.shift read.norm "
-            "layernorm.ruins_line",
+            "outlier.last steps.early similarity.periodic directions.sparse "
+            "directions.few_entries lookback.everywhere lookback.far",
+        "worse than any such curve":
+            "pca.three pca.not_a_line shape.helix pca.fraying pca.truncated entries.waves "
+            "norms.stable curve.curled",
         "not applicable":
-            "shape.turns entries.explained similarity.explained norms.early curve.curled",
+            "entries.explained similarity.explained",
     },
     "shuffled": {
         "holds":
-            "pca.three pca.not_a_line spectrum.P directions.sparse directions.few_entries "
-            "layernorm.ruins_line",
-        "as any smooth curve":
-            "rows.unique norms.stable",
+            "pca.three pca.not_a_line directions.sparse directions.few_entries",
         "does not hold":
-            "shape.helix outlier.first outlier.last pca.fraying pca.truncated pca.first_hundred "
-            "steps.early entries.waves similarity.periodic norms.early directions.context_waves "
-            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
-            "lookback.shift read.norm read.direction",
+            "outlier.first pca.fraying steps.early similarity.periodic directions.frequencies "
+            "lookback.far lookback.shift read.norm read.direction",
+        "worse than any such curve":
+            "shape.helix outlier.last pca.truncated pca.first_hundred entries.waves "
+            "norms.stable norms.early directions.context_waves lookback.everywhere "
+            "lookback.rotation",
         "not applicable":
-            "shape.turns entries.explained similarity.explained lookback.angle curve.curled",
+            "entries.explained similarity.explained lookback.angle curve.curled",
     },
-    # From the origin, with noise of a hundredth of ten steps.
-    "line": {
+    "noise": {
+        "as any smooth curve":
+            "pca.first_hundred norms.stable",
+        "does not hold":
+            "pca.three pca.not_a_line outlier.first outlier.last pca.fraying pca.truncated "
+            "steps.early similarity.periodic norms.early directions.sparse "
+            "directions.few_entries directions.context_waves directions.frequencies "
+            "lookback.everywhere lookback.far lookback.rotation lookback.shift read.norm "
+            "read.direction",
+        "worse than any such curve":
+            "shape.helix entries.waves",
+        "not applicable":
+            "entries.explained similarity.explained lookback.angle curve.curled",
+    },
+    "smooth": {
+        "as any smooth curve":
+            "pca.not_a_line pca.fraying pca.truncated pca.first_hundred entries.waves "
+            "norms.stable directions.context_waves directions.frequencies lookback.rotation "
+            "lookback.angle read.direction curve.curled",
+        "does not hold":
+            "pca.three shape.helix outlier.first outlier.last steps.early similarity.periodic "
+            "norms.early directions.sparse directions.few_entries lookback.everywhere "
+            "lookback.far lookback.shift read.norm",
+        "not applicable":
+            "entries.explained similarity.explained",
+    },
+    "cosines": {
+        "as any smooth curve":
+            "pca.not_a_line pca.truncated entries.waves similarity.periodic norms.early "
+            "lookback.rotation read.direction curve.curled",
+        "does not hold":
+            "pca.three outlier.last directions.sparse directions.few_entries "
+            "directions.frequencies lookback.everywhere lookback.far lookback.shift",
+        "worse than any such curve":
+            "outlier.first pca.fraying pca.first_hundred steps.early norms.stable "
+            "directions.context_waves lookback.angle read.norm",
+    },
+    "synthetic:line,n=400,d=96,noise=0.2": {
         "holds":
-            "pca.three outlier.first spectrum.P lookback.everywhere lookback.far lookback.shift "
-            "read.norm layernorm.ruins_line",
+            "pca.three lookback.everywhere lookback.far lookback.shift",
         "as any smooth curve":
-            "rows.unique entries.waves norms.early read.direction",
+            "entries.waves",
         "does not hold":
-            "pca.not_a_line shape.helix outlier.last pca.fraying pca.truncated steps.early "
-            "similarity.periodic norms.stable directions.sparse directions.few_entries "
-            "directions.context_waves directions.frequencies lookback.rotation lookback.angle "
-            "curve.curled",
+            "outlier.first outlier.last steps.early directions.sparse directions.few_entries "
+            "read.norm",
+        "worse than any such curve":
+            "pca.not_a_line shape.helix pca.fraying pca.truncated similarity.periodic "
+            "norms.stable norms.early directions.context_waves directions.frequencies "
+            "lookback.rotation lookback.angle read.direction curve.curled",
         "not applicable":
-            "shape.turns pca.first_hundred entries.explained similarity.explained",
-    },
-    "walk": {
-        "holds": "",
-        "as any smooth curve":
-            "rows.unique pca.not_a_line outlier.first pca.first_hundred entries.waves norms.early "
-            "spectrum.P directions.context_waves directions.frequencies lookback.rotation "
-            "lookback.shift lookback.angle read.norm read.direction curve.curled "
-            "layernorm.ruins_line",
-        "does not hold":
-            "pca.three shape.helix outlier.last pca.fraying pca.truncated steps.early "
-            "similarity.periodic norms.stable directions.sparse directions.few_entries "
-            "lookback.everywhere lookback.far",
-        "not applicable":
-            "shape.turns entries.explained similarity.explained",
+            "pca.first_hundred entries.explained similarity.explained",
     },
 }  # fmt: skip
 
