@@ -99,7 +99,8 @@ def test_scores_with_their_share_tell_b_as_whole_rows_do():
     rows = curve(3, climb=1.0, m=200, d=20) + 0.05 * np.random.default_rng(0).normal(size=(200, 20))
     pca = fit_pca(rows, (0, 199), 5)
     scores, whole = pca.project(rows)[:, :3], turning_share(rows)
-    alone = turning_share(scores, share=float(pca.explained_variance_ratio[:3].sum()))
+    three = float(pca.explained_variance_ratio[:3].sum())
+    alone = turning_share(scores, share=three, columns=20)
     assert (alone.b, alone.turns) == pytest.approx((whole.b, whole.turns))
     assert turning_share(rows, scores).b == pytest.approx(whole.b)
     assert turning_in(rows, scores[:, [2, 0, 1]], (3, 1, 2)) == whole
