@@ -38,9 +38,9 @@ SLOW = 12
 COURSES = 24
 """Components whose phases are redrawn; the variance of the others is unchanged."""
 LENGTHS: Mapping[str, tuple[float, ...]] = {
-    "process": (0.13, 0.15, 0.18),
+    "process": (0.1, 0.13, 0.15, 0.18),
     "matern": (0.12, 0.15, 0.18),
-    "band": (1.7, 1.9),
+    "band": (1.7, 1.9, 2.3),
 }
 """Length scales, in ranges, and highest frequencies, in cycles over the range: those around the
 worst case, where random curves turn most. The distribution is that of the worst."""

@@ -35,7 +35,9 @@ STRETCHES = 16
 ROUNDING = 1e-12
 """Share of the largest variance below which a component or a difference is rounding."""
 WIDTH = 768
-"""Columns of a table of which only scores are available."""
+"""Columns of a table of which only scores are known."""
+MAX_ROWS = 1024
+"""Pairs of directions are sought in at most this many rows, evenly spaced."""
 BLOCK = 500_000
 """Maximum entries of a block of waves: 4 MB."""
 
@@ -116,7 +118,11 @@ class TurningShare:
 
 
 def turning_share(
-    rows: npt.ArrayLike, scores: npt.ArrayLike | None = None, *, share: float = 1.0
+    rows: npt.ArrayLike,
+    scores: npt.ArrayLike | None = None,
+    *,
+    share: float = 1.0,
+    columns: int | None = None,
 ) -> TurningShare:
     """Measure how evenly and how purely a table's rows turn in a plane.
 
@@ -136,6 +142,8 @@ def turning_share(
     share
         Variance share of the table in the columns of ``rows``: below 1 if these are themselves
         scores, because the rows are not available.
+    columns
+        Columns of that table, if ``rows`` are scores; those of ``rows`` if None.
 
     Returns
     -------
@@ -173,9 +181,14 @@ def turning_share(
     )
     if Y.shape[1] < 2:
         return found
-    spread, d = waves(len(X), counts), X.shape[1] if share == 1.0 else WIDTH
-    sizes = np.array([total]), np.array([remaining])
-    tries = pairs_of(Y[None], counts, spread)
+    d = columns or X.shape[1]
+    thin = Y[:: -(-len(Y) // MAX_ROWS)]
+    part = len(thin) / len(Y)
+    sizes = np.array([part * total]), np.array([part * remaining])
+    counts = turn_counts(len(thin))
+    spread = waves(len(thin), counts)
+    thin = about_mean(thin)
+    tries = pairs_of(thin[None], counts, spread)
     strengths = tries.strengths(*sizes, d)
     if not strengths[0].any():
         return found
@@ -184,20 +197,20 @@ def turning_share(
         found,
         turns=float(pair.turns[0]),
         purity=float(pair.purity[0]),
-        pair_share=float(pair.explained[0] / total),
+        pair_share=float(pair.explained[0] / (part * total)),
         strength=float(strengths[0].max()),
         beyond=float(strengths[1].max()),
     )
     if not found.tier:
         return found
     planes = [pair.planes[0]]
-    rest = Y - (Y @ planes[0].T) @ planes[0]
+    rest = thin - (thin @ planes[0].T) @ planes[0]
     tries = pairs_of(rest[None], counts, spread)
     strengths = tries.strengths(*sizes, d)
     if strengths[0].any():  # a second turning, whose waves are no climb
         planes.append(tries.clearest(strengths[0]).planes[0])
     axes = np.linalg.qr((np.concatenate(planes) / np.square(Y).sum(axis=0) @ Y.T @ X).T)[0]
-    radius = float(pair.explained[0]) / len(X)
+    radius = float(pair.explained[0]) / len(thin)
     return replace(found, climb_ratio=_climb_ratio(X - (X @ axes) @ axes.T, radius))
 
 

@@ -21,7 +21,7 @@ from scipy.optimize import leastsq
 
 from geometry.checkpoints.memo import Recent
 from geometry.evidence.bootstrap import Intervals, intervals
-from geometry.evidence.turning_share import FEWEST, TurningShare, turning_share
+from geometry.evidence.turning_share import FEWEST, WIDTH, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_unit
@@ -139,7 +139,7 @@ def fit_shapes(
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
         raise ValueError(f"expected at least 4 points (m, 3), got {points.shape}")
     if evidence is None and len(points) >= FEWEST:
-        evidence = turning_share(points)
+        evidence = turning_share(points, columns=WIDTH)
     check = check or _nothing
     if len(points) <= REMEMBERED_POINTS:
         # The panels, the table of models, the ledger and the lessons ask for the same range.
