@@ -3,7 +3,7 @@
 A short helix fits the leading components of any smooth curve, random ones included: they are nearly
 half a cycle, one, and one and a half. They lack two components of *one* frequency, equally strong
 and a quarter of a cycle apart, which this statistic measures. Its error rates are in
-`resources/guide/evidence.md`.
+`docs/evidence.md`.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ class TurningShare:
 
     @property
     def tier(self) -> Literal[0, 1, 2]:
-        """1 if it turns more than random curves, of which at most 2 % do; 2 at most 0.3 %."""
+        """1 if it turns more than random curves, with an aim of 2 % of these at most; 2: 0.3 %."""
         if self.beyond >= 1.0:
             return 2
         return 1 if self.strength >= 1.0 else 0

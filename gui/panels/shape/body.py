@@ -69,7 +69,7 @@ NULLS = {
 """Names of the random curves, within a line."""
 CURVE_NULLS = tuple(name for name in NULLS if name not in ("band", "phase"))
 """Random curves of which the strictest has a bar."""
-BEYOND = " Of random curves of the kinds tried, some 3 in 1,000 turn as evenly."
+BEYOND = " The higher bound is met: the aim is that 3 in 1,000 random curves do."
 FEW_TURNS = (
     "The positions make fewer than 1½ turns, as any smooth curve may; the better of the two helix "
     "fits is plotted."
@@ -106,8 +106,8 @@ TIP = "Click to show this curve in 3D and its distances in the plot"
 CONDITIONS_TIPS = (
     "A condition of the rule for a helix: the share of the variance that a single even turning "
     "explains in its two directions, times its turns (up to 2.5) over 1.5, divided by the bound. "
-    "Its purity is the explained share of the variance in these directions. Some 2 % of random "
-    "curves reach the bound, or fewer",
+    "Its purity is the explained share of the variance in these directions. The bound is set so "
+    "that few random curves reach it: the aim is 2 %",
     "A condition of the rule for a helix: the turns of that turning from the first to the last "
     "position. With fewer, a turn cannot be distinguished from half of a slower wave. The turns "
     "of the fitted helix are in the table; the loops below it are a median, for any curve",
