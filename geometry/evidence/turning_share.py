@@ -131,7 +131,7 @@ def turning_share(
     σ₂(w) be the smaller singular value of C_wᵀY: B = max over w of 2σ₂²/‖X‖². The pairs of
     directions of :mod:`geometry.evidence.turning_pairs` are sought in the first eight components.
     Rows that the norm rule names are replaced by what lies between their neighbours, unless they
-    are more than a tenth of all.
+    are more than a tenth of all, or the table turns more evenly with them.
 
     Parameters
     ----------
@@ -158,17 +158,29 @@ def turning_share(
     if X.ndim != 2 or len(X) < FEWEST or not X.shape[1]:
         raise ValueError(f"expected at least {FEWEST} rows (m, d), got {X.shape}")
     X, unit = in_unit(X)
+    d = columns or X.shape[1]
+    Y = None if scores is None else np.asarray(scores, dtype=np.float64) / unit
     outlying = _outlying(X)
-    X = about_mean(_between_others(X, outlying))
+    if not outlying.any():
+        return _turning(X, Y, share, d)
+    others = None if Y is None else _between_others(Y, outlying)
+    found = _turning(_between_others(X, outlying), others, share, d)
+    if found.tier:
+        return found
+    # What lies between neighbours is not near the curve if that turns fast.
+    whole = _turning(X, Y, share, d)
+    return whole if whole.strength > found.strength else found
+
+
+def _turning(X: Array, Y: Array | None, share: float, d: int) -> TurningShare:
+    """Measure the turning of rows, in their leading components or in these scores."""
+    X = about_mean(X)
     total = float(np.einsum("ij,ij->", X, X)) / share if share > 0.0 else 0.0
     if total == 0.0:
         return TurningShare(0.0, None, 0.0, 0.0, None)
     along = ramp(len(X)) @ X
     remaining = total - float(along @ along)
-    if scores is None:
-        Y = _scores(X)
-    else:
-        Y = about_mean(_between_others(np.asarray(scores, dtype=np.float64) / unit, outlying))
+    Y = _scores(X) if Y is None else about_mean(Y)
     first = Y[:, :3]
     counts = turn_counts(len(X))
     smaller, turns = balanced_turning(first[None], counts)
@@ -181,7 +193,6 @@ def turning_share(
     )
     if Y.shape[1] < 2:
         return found
-    d = columns or X.shape[1]
     thin = Y[:: -(-len(Y) // MAX_ROWS)]
     part = len(thin) / len(Y)
     sizes = np.array([part * total]), np.array([part * remaining])

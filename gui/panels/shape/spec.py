@@ -236,12 +236,12 @@ class ShapePanel(PanelSpec[Choices, Shape]):
     explanation = (
         "The curve is a helix or a circle if the positions turn at one frequency more evenly than "
         "random curves, over ≥ 1.5 turns: two directions in which they are a cosine and a sine "
-        "hold more of the variance than in about 98 % of random curves of any of the kinds tried. "
-        "Along the direction in which a helix climbs, a straight line explains at least half of "
-        "the course; its radius drifts if that reduces the out-of-sample error by 5 %. Otherwise "
-        "the curve is a line, or an arc of less than one turn, with R² ≥ 0.8, or none of these. "
-        "The rule misses fewer turns, flat ellipses and strong noise, and takes a random curve "
-        "with one preferred frequency for a circle."
+        "hold more of the variance than a bound that some 98 % of random curves are to miss; "
+        "along the direction in which a helix climbs, a straight line explains at least half of "
+        "the course, and its radius drifts if that reduces the out-of-sample error by 5 %. "
+        "Otherwise the curve is a line, or an arc of less than one turn, with R² ≥ 0.8, or none of "
+        "these; the rule misses fewer turns, flat ellipses and strong noise, and takes a random "
+        "curve with one preferred frequency for a circle."
     )
     empty = "Open a model to see which simple curve its positions follow."
     instead = "The Norms and Spectra panels need no curve."

@@ -315,7 +315,7 @@ def test_the_least_favourable_kind_decides(gpt2_table):
     nulls, strength = rule_nulls(rows, 39), turning_share(rows).strength
     deciding = least_favourable(nulls.values(), strength)
     assert deciding.p_value(strength) == max(null.p_value(strength) for null in nulls.values())
-    assert deciding.p_value(strength) <= 0.05
+    assert deciding.p_value(strength) <= 0.1
 
 
 def test_phases_drawn_anew_make_gpt2_unremarkable(gpt2_table):

@@ -10,9 +10,18 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements, Scope
+from geometry.evidence.null import strictest
 from geometry.evidence.turning_share import TurningShare
 from geometry.models.sources.opening import open_model
-from gui.panels.shape.body import BAR_ROW, MARK, NAMES, NullStrip, ShapeNumbers, conditions
+from gui.panels.shape.body import (
+    BAR_ROW,
+    CURVE_NULLS,
+    MARK,
+    NAMES,
+    NullStrip,
+    ShapeNumbers,
+    conditions,
+)
 from gui.panels.shape.spec import DRAWN_R2, ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
@@ -271,7 +280,7 @@ def test_the_strip_has_a_bar_of_each_kind_and_the_positions_across(qtbot, of_gpt
     strip.show()
     image = strip.grab().toImage()
     nulls = of_gpt2.nulls
-    curves = max((nulls[name] for name in ("process", "matern", "walk")), key=lambda n: n.band[2])
+    curves = strictest(nulls[name] for name in CURVE_NULLS)
     for row, null in enumerate((curves, nulls["band"], nulls["phase"])):
         y = row * BAR_ROW + 4
         low, _, high = (round(strip.place_of(value)) for value in null.band)
