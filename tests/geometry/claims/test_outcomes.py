@@ -13,11 +13,11 @@ from geometry.models.sources.opening import open_model
 EXPECTED = {
     "gpt2": {
         "holds":
-            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
-            "similarity.explained norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P "
-            "directions.sparse directions.few_entries kernels.local",
+            "pca.three pca.not_a_line outlier.first outlier.last similarity.explained "
+            "norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P directions.sparse "
+            "directions.few_entries kernels.local",
         "as any smooth curve":
-            "pca.fraying pca.truncated steps.early entries.waves entries.explained "
+            "shape.helix pca.fraying pca.truncated steps.early entries.waves entries.explained "
             "similarity.periodic norms.stable lookback.everywhere lookback.rotation "
             "lookback.angle lookback.heads read.direction curve.curled",
         "does not hold":
@@ -25,6 +25,41 @@ EXPECTED = {
         "worse than any such curve":
             "pca.first_hundred overlap.W_V_P directions.context_waves directions.frequencies "
             "heads.position_independent read.norm",
+    },
+    "gpt2-100": {
+        "holds":
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
+            "similarity.explained norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P "
+            "directions.sparse directions.few_entries kernels.local",
+        "as any smooth curve":
+            "pca.truncated steps.early entries.waves entries.explained similarity.periodic "
+            "norms.stable lookback.everywhere lookback.rotation lookback.angle lookback.heads "
+            "read.direction curve.curled",
+        "does not hold":
+            "lookback.far lookback.shift",
+        "worse than any such curve":
+            "pca.first_hundred overlap.W_V_P directions.context_waves directions.frequencies "
+            "heads.position_independent read.norm",
+    },
+    "minilm": {
+        "holds":
+            "outlier.first outlier.last pca.truncated capture.weak capture.strong capture.first "
+            "capture.first_is_mean overlap.P_E.strong_weak overlap.P_E.weak_strong "
+            "overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_K_E overlap.W_V_E "
+            "overlap.W_O_E decoding.position heads.position_independent kernels.local",
+        "as any smooth curve":
+            "similarity.periodic read.direction",
+        "does not hold":
+            "pca.fraying overlap.W_O_P overlap.W_in_P.antidiagonal directions.sparse "
+            "directions.few_entries directions.disjoint directions.appended lookback.everywhere",
+        "worse than any such curve":
+            "pca.three pca.not_a_line shape.helix pca.first_hundred steps.early entries.waves "
+            "norms.stable norms.early layernorm.orthogonal layernorm.sum_of_squares "
+            "overlap.W_V_P overlap.W_Q_E overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
+            "overlap.W_in_E.diagonal directions.context_waves directions.frequencies "
+            "lookback.far lookback.rotation lookback.shift lookback.heads read.norm",
+        "not applicable":
+            "entries.explained similarity.explained lookback.angle curve.curled",
     },
     "sample": {
         "holds":
@@ -47,17 +82,46 @@ EXPECTED = {
             "capture.first_is_mean overlap.W_V_P overlap.W_O_E.aligned directions.frequencies "
             "curve.curled",
     },
+    "sinusoidal": {
+        "holds":
+            "entries.waves norms.stable directions.context_waves",
+        "as any smooth curve":
+            "pca.first_hundred directions.frequencies lookback.angle read.direction",
+        "does not hold":
+            "outlier.first pca.fraying steps.early directions.sparse directions.few_entries "
+            "lookback.everywhere lookback.far lookback.shift",
+        "worse than any such curve":
+            "pca.three pca.not_a_line shape.helix outlier.last pca.truncated "
+            "similarity.periodic lookback.rotation read.norm",
+        "not applicable":
+            "entries.explained similarity.explained norms.early curve.curled",
+    },
+    "line": {
+        "holds":
+            "pca.three outlier.first lookback.everywhere lookback.far lookback.shift read.norm",
+        "as any smooth curve":
+            "entries.waves norms.early",
+        "does not hold":
+            "shape.helix outlier.last steps.early similarity.periodic directions.sparse "
+            "directions.few_entries",
+        "worse than any such curve":
+            "pca.not_a_line pca.fraying pca.truncated norms.stable directions.context_waves "
+            "directions.frequencies lookback.rotation lookback.angle read.direction "
+            "curve.curled",
+        "not applicable":
+            "pca.first_hundred entries.explained similarity.explained",
+    },
     "walk": {
         "as any smooth curve":
             "outlier.first pca.first_hundred norms.early directions.context_waves "
             "directions.frequencies lookback.rotation lookback.shift lookback.angle read.norm "
             "read.direction",
         "does not hold":
-            "outlier.last steps.early similarity.periodic directions.sparse "
+            "shape.helix outlier.last steps.early similarity.periodic directions.sparse "
             "directions.few_entries lookback.everywhere lookback.far",
         "worse than any such curve":
-            "pca.three pca.not_a_line shape.helix pca.fraying pca.truncated entries.waves "
-            "norms.stable curve.curled",
+            "pca.three pca.not_a_line pca.fraying pca.truncated entries.waves norms.stable "
+            "curve.curled",
         "not applicable":
             "entries.explained similarity.explained",
     },
@@ -65,26 +129,11 @@ EXPECTED = {
         "holds":
             "pca.three pca.not_a_line directions.sparse directions.few_entries",
         "does not hold":
-            "outlier.first pca.fraying steps.early similarity.periodic directions.frequencies "
-            "lookback.far lookback.shift read.norm read.direction",
+            "shape.helix outlier.first pca.fraying steps.early similarity.periodic "
+            "directions.frequencies lookback.far lookback.shift read.norm read.direction",
         "worse than any such curve":
-            "shape.helix outlier.last pca.truncated pca.first_hundred entries.waves "
-            "norms.stable norms.early directions.context_waves lookback.everywhere "
-            "lookback.rotation",
-        "not applicable":
-            "entries.explained similarity.explained lookback.angle curve.curled",
-    },
-    "noise": {
-        "as any smooth curve":
-            "pca.first_hundred norms.stable",
-        "does not hold":
-            "pca.three pca.not_a_line outlier.first outlier.last pca.fraying pca.truncated "
-            "steps.early similarity.periodic norms.early directions.sparse "
-            "directions.few_entries directions.context_waves directions.frequencies "
-            "lookback.everywhere lookback.far lookback.rotation lookback.shift read.norm "
-            "read.direction",
-        "worse than any such curve":
-            "shape.helix entries.waves",
+            "outlier.last pca.truncated pca.first_hundred entries.waves norms.stable "
+            "norms.early directions.context_waves lookback.everywhere lookback.rotation",
         "not applicable":
             "entries.explained similarity.explained lookback.angle curve.curled",
     },
@@ -94,11 +143,66 @@ EXPECTED = {
             "norms.stable directions.context_waves directions.frequencies lookback.rotation "
             "lookback.angle read.direction curve.curled",
         "does not hold":
-            "pca.three shape.helix outlier.first outlier.last steps.early similarity.periodic "
-            "norms.early directions.sparse directions.few_entries lookback.everywhere "
-            "lookback.far lookback.shift read.norm",
+            "pca.three outlier.first outlier.last steps.early similarity.periodic norms.early "
+            "directions.sparse directions.few_entries lookback.everywhere lookback.far "
+            "lookback.shift read.norm",
+    },
+    "synthetic:circle,n=400,d=96,turns=3,noise=0.2": {
+        "holds":
+            "pca.three pca.not_a_line entries.waves norms.stable lookback.everywhere "
+            "lookback.far lookback.rotation lookback.angle curve.curled",
+        "as any smooth curve":
+            "similarity.periodic",
+        "does not hold":
+            "shape.helix pca.fraying steps.early norms.early directions.sparse "
+            "directions.few_entries lookback.shift read.norm",
+        "worse than any such curve":
+            "outlier.first outlier.last pca.truncated pca.first_hundred "
+            "directions.context_waves directions.frequencies read.direction",
         "not applicable":
             "entries.explained similarity.explained",
+    },
+    "noise": {
+        "as any smooth curve":
+            "pca.first_hundred norms.stable",
+        "does not hold":
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
+            "pca.truncated steps.early similarity.periodic norms.early directions.sparse "
+            "directions.few_entries directions.context_waves directions.frequencies "
+            "lookback.everywhere lookback.far lookback.rotation lookback.shift read.norm "
+            "read.direction",
+        "worse than any such curve":
+            "entries.waves",
+        "not applicable":
+            "entries.explained similarity.explained lookback.angle curve.curled",
+    },
+    "synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2": {
+        "holds":
+            "pca.three pca.not_a_line shape.helix entries.explained similarity.explained "
+            "lookback.everywhere lookback.far lookback.rotation lookback.angle",
+        "as any smooth curve":
+            "similarity.periodic lookback.shift read.direction",
+        "does not hold":
+            "outlier.first outlier.last pca.fraying steps.early norms.early directions.sparse "
+            "directions.few_entries directions.frequencies read.norm",
+        "worse than any such curve":
+            "pca.truncated pca.first_hundred entries.waves norms.stable "
+            "directions.context_waves curve.curled",
+    },
+    "synthetic:line,n=400,d=96,noise=0.2": {
+        "holds":
+            "pca.three lookback.everywhere lookback.far lookback.shift",
+        "as any smooth curve":
+            "entries.waves",
+        "does not hold":
+            "shape.helix outlier.first outlier.last steps.early directions.sparse "
+            "directions.few_entries read.norm",
+        "worse than any such curve":
+            "pca.not_a_line pca.fraying pca.truncated similarity.periodic norms.stable "
+            "norms.early directions.context_waves directions.frequencies lookback.rotation "
+            "lookback.angle read.direction curve.curled",
+        "not applicable":
+            "pca.first_hundred entries.explained similarity.explained",
     },
     "cosines": {
         "as any smooth curve":
@@ -110,21 +214,6 @@ EXPECTED = {
         "worse than any such curve":
             "outlier.first pca.fraying pca.first_hundred steps.early norms.stable "
             "directions.context_waves lookback.angle read.norm",
-    },
-    "synthetic:line,n=400,d=96,noise=0.2": {
-        "holds":
-            "pca.three lookback.everywhere lookback.far lookback.shift",
-        "as any smooth curve":
-            "entries.waves",
-        "does not hold":
-            "outlier.first outlier.last steps.early directions.sparse directions.few_entries "
-            "read.norm",
-        "worse than any such curve":
-            "pca.not_a_line shape.helix pca.fraying pca.truncated similarity.periodic "
-            "norms.stable norms.early directions.context_waves directions.frequencies "
-            "lookback.rotation lookback.angle read.direction curve.curled",
-        "not applicable":
-            "pca.first_hundred entries.explained similarity.explained",
     },
 }  # fmt: skip
 
@@ -191,7 +280,7 @@ def test_three_components_of_two_columns(open_array):
     assert not [name for name, why in found.items() if "too few positions" in why]
     narrow = {name for name, why in found.items() if why == "this table has 2 columns"}
     assert narrow >= {
-        "pca.not_a_line", "shape.turns", "lookback.everywhere", "lookback.far",
+        "pca.not_a_line", "lookback.everywhere", "lookback.far",
         "lookback.rotation", "lookback.angle",
     }  # fmt: skip
     with pytest.raises(CannotTell, match="this table has 2 columns"):

@@ -169,7 +169,7 @@ def test_each_condition_is_told_apart(of_gpt2, changed, met, first):
 def test_the_question_mark_tells_the_rule_and_what_has_no_room_is_left_out(shape):
     QTest.mouseClick(shape.panel.header.help, LEFT)
     said = QToolTip.text().replace("\n", " ")
-    rule = ("98 %", "≥ 1.5 turns", "out-of-sample", "misses")
+    rule = ("98 %", "≥ 1.5 turns", "error by 5 %", "misses")
     assert all(part in said for part in rule)
     QToolTip.hideText()
     panel, table = shape.panel, shape.panel.content.numbers.table
