@@ -63,7 +63,8 @@ class TurningShare:
         How well a straight line describes the course along the direction in which the rows climb
         out of the turning plane: explained variance over unexplained, infinite if there is none
         of the latter; None if the turning is not remarkable, or there is no climb. The direction
-        is that of every second row, the course that of the others, in means of 14 stretches.
+        is that of every second row, the course that of the others, in means of 14 stretches, and
+        the other way round.
     purity
         Share of the variance in a pair of directions that a turn of one frequency explains, see
         :mod:`geometry.evidence.turning_pairs`; of the pair that decides. 0 if there is none.
@@ -345,17 +346,20 @@ def _climb_ratio(outside: Array, turning: float) -> float | None:
     turning
         Mean square of the turning over rows.
     """
-    fitted, course = outside[::2], outside[1::2]
-    climb = ramp(len(fitted)) @ fitted
-    length = float(np.linalg.norm(climb))
-    if length**2 / len(fitted) < MIN_CLIMB * turning:
-        return None
-    stretches = np.array_split(course @ climb / length, min(STRETCHES, len(course)))
-    means = np.array([stretch.mean() for stretch in stretches])
-    means = means[1:-1] if len(means) > 4 else means
-    means -= means.mean()
-    explained = float(ramp(len(means)) @ means) ** 2
-    unexplained = float(means @ means) - explained
+    halves = outside[::2], outside[1::2]
+    explained = unexplained = 0.0
+    for fitted, course in (halves, halves[::-1]):
+        climb = ramp(len(fitted)) @ fitted
+        length = float(np.linalg.norm(climb))
+        if length**2 / len(fitted) < MIN_CLIMB * turning:
+            return None
+        stretches = np.array_split(course @ climb / length, min(STRETCHES, len(course)))
+        means = np.array([stretch.mean() for stretch in stretches])
+        means = means[1:-1] if len(means) > 4 else means
+        means -= means.mean()
+        straight = float(ramp(len(means)) @ means) ** 2
+        explained += straight
+        unexplained += float(means @ means) - straight
     if unexplained <= ROUNDING * explained:
         return np.inf
     return explained / unexplained
