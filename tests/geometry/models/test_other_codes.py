@@ -146,7 +146,9 @@ def differing(one: Any, other: Any, path: str = "") -> Iterator[str]:
 def test_every_number_of_the_report_is_that_of_the_other_layout(source, request, tmp_path):
     folder = request.getfixturevalue("gpt2_folder") if source == "gpt2" else SAMPLE
     copy = saved(of_nanogpt(folder), tmp_path / "ckpt.pt")
-    one, other = (report(open_model(path), (1, 250), nulls=False) for path in (folder, copy))
+    one, other = (
+        report(open_model(path), positions=(1, 250), nulls=False) for path in (folder, copy)
+    )
     # Only the whole folder of the bundled model has its training, and notes on it.
     untrained = [i for i, claim in enumerate(other["claims"]) if claim["value"] is None]
     for made in (one, other):
