@@ -17,7 +17,7 @@ SIGNS: dict[Outcome, str] = {
     "holds": "✓",
     "as any smooth curve": "≈",
     "does not hold": "✗",
-    "worse than any such curve": "⤓",
+    "worse than any such curve": "↓",
     "not applicable": "–",
     "cannot tell": "?",
 }
