@@ -83,15 +83,17 @@ class ClaimsOf:
         groups = check_groups(())
         effects = check_effects(None if self.effects is None else self.effects.effects)
         published: tuple[Compared, ...] = ()
-        done = 0.0
+        done = reported = 0.0
 
         def so_far() -> Ledger:
             every = adjust_verdicts((*verdicts.values(), *effects, *groups), context.model.notes)
             return Ledger(self.positions, every, published)
 
         def report(share: float, message: str) -> None:
-            # What is decomposed for a claim is part of its share.
-            context.report(done + share / (2 * len(CLAIMS)), message, so_far())
+            # What is decomposed for a claim is part of its share; a second matrix begins anew.
+            nonlocal reported
+            reported = max(reported, done + share / (2 * len(CLAIMS)))
+            context.report(reported, message, so_far())
 
         scope = Scope(self.positions, LAYER)
         measured = Measurements(context.model, scope, context.measured(report))

@@ -57,7 +57,9 @@ def test_claims_report_progress_and_can_be_stopped(model):
     fractions = [step.fraction for step in steps[:-1]]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
-    waiting = [sum(v.outcome is None for v in step.so_far.verdicts) for step in steps[:-1]]
+    waiting = [
+        sum(v.outcome is None for v in step.so_far.verdicts) for step in steps[:-1] if step.so_far
+    ]
     assert waiting == sorted(waiting, reverse=True)
     assert (waiting[0], waiting[-1]) == (len(CLAIMS), 0)
     assert all(verdict.outcome is not None for verdict in steps[-1].verdicts)
@@ -114,10 +116,13 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
         f"{holds} hold · {usual} as any smooth curve · {fails} do not hold · "
         f"{worse} worse than any such curve · {out} not applicable · {unknown} undetermined"
     )
-    assert min(holds, usual, fails, worse) > 2
+    assert min(holds, usual, fails, worse) > 1
     waiting = Verdict(CLAIMS[0])
     assert counts((waiting,)) == "0 hold · 0 do not hold · 1 to be checked"
-    yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
+    yes, no = (
+        next(v for v in ledger.verdicts if v.outcome == outcome)
+        for outcome in ("holds", "does not hold")
+    )
     assert counts((no,)) == "0 hold · 1 does not hold"
     claim = next(claim for claim in CLAIMS if claim.id == "norms.stable")
     assert expected(Verdict(claim, 0.0)) == "at most 0.1"
