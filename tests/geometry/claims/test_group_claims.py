@@ -34,6 +34,7 @@ def outcomes(members):
     return {one.claim.id: one.outcome for one in check_groups(members)}
 
 
+@pytest.mark.slow
 def test_nine_gpt2s_as_the_article_describes_them():
     openai, stanford = as_in_the_article()
     found = outcomes([*openai, *stanford])
@@ -51,6 +52,7 @@ def test_nine_gpt2s_as_the_article_describes_them():
         assert found[claim] == "worse than any such curve", claim
 
 
+@pytest.mark.slow
 def test_groups_that_chance_divides_as_well_are_no_finding():
     openai, stanford = as_in_the_article()
     mixed = [replace(one, top3=value) for one, value in
@@ -71,6 +73,7 @@ def test_what_is_missing_is_named():
     assert outcomes([*openai[:3], *stanford[:3]])["group.variance"] == "holds"
 
 
+@pytest.mark.slow
 def test_a_climb_with_length_is_no_finding_where_any_order_climbs_as_well():
     one = as_in_the_article()[0][0]
     lengths = [
