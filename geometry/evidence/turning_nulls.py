@@ -8,13 +8,13 @@ each draw, see :mod:`geometry.evidence.random_curves`.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.evidence.null import Null, null_of, strictest
-from geometry.evidence.random_curves import SLOW_MEANINGS, slow_modes
+from geometry.evidence.random_curves import SLOW_MEANINGS, SlowKind, slow_modes
 from geometry.evidence.random_frames import bartlett_factor
 from geometry.evidence.turning_pairs import pairs_of
 from geometry.evidence.turning_share import (
@@ -207,7 +207,7 @@ def _of_width(name: str, d: int, draws: int, seed: int) -> list[_Curves]:
 
 def _slow(name: str, d: int, rng: np.random.Generator) -> Array:
     """Draw a curve of few slow waves, (NODES, SLOW)."""
-    modes = slow_modes(name, NODES, rng)  # type: ignore[arg-type]
+    modes = slow_modes(cast("SlowKind", name), NODES, rng)
     k = modes.shape[1]
     factor = bartlett_factor(d, k, 1, rng)[0] if d >= k else rng.standard_normal((k, d))
     table = modes @ factor

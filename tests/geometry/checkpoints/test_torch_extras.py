@@ -337,5 +337,5 @@ def test_time_and_memory_are_bounded(name, tmp_path):
         assert open_torch(path).tensors["wpe.weight"].shape == (4, 4)
     took, peak = time.process_time() - begun, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert took < 30  # some seconds, of which most count allocations
+    assert took < 5  # counting allocations triples it
     assert peak < 200_000_000
