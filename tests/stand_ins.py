@@ -44,7 +44,7 @@ def positions_of(name: str, revision: str = "main") -> np.ndarray:
     table = 0.01 * random.standard_normal((N_POSITIONS, width))
     if revision != "checkpoint-0":
         t = np.arange(N_POSITIONS) / N_POSITIONS
-        helix = np.stack([t - 0.5, np.cos(9 * t) / 2, np.sin(9 * t) / 2], axis=1)
+        helix = np.stack([t - 0.5, np.cos(13 * t) / 2, np.sin(13 * t) / 2], axis=1)
         table += helix @ np.linalg.qr(random.standard_normal((width, 3)))[0].T
     stored = np.float16 if _is_half(name, revision) else np.float32
     return table.astype(stored).astype(np.float32)

@@ -96,7 +96,7 @@ CASES = (
 def measured(table: Array, seed: int) -> tuple[tuple[float, ...], Intervals]:
     """Return the turns, radius, B and R² of a table's best helix, and their intervals."""
     points = fit_pca(table, (0, len(table) - 1), 3).project(table)
-    evidence = turning_share(table, points)
+    evidence = turning_share(table)
     helix = fit_shapes(points, evidence).fits["helix"]
     found = intervals(table, evidence, helix, seed=seed)
     assert found is not None

@@ -10,11 +10,14 @@ from typing import Literal
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
+from geometry.evidence.drawn_tables import CURVES, CurveKind
 from geometry.evidence.null import RARE, Null, Outcome, Side, least_favourable, weigh
 from geometry.models.notes import Note
 from geometry.pca.curve import why_fewer
 
 _TOO_FEW = "too few positions are shown"
+
+DrawNulls = Callable[["ModelClaim", Measurements, int], Null | Sequence[Null] | None]
 
 
 class CannotTell(HelixscopeError):
@@ -106,6 +109,25 @@ class Claim:
         return self.id.partition(".")[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Random curves of several kinds in which a claim's quantity is measured too.
+
+    Attributes
+    ----------
+    columns
+        Whether the quantity is of single entries.
+    by_lag
+        Whether it is about distances in positions, so that a long table is cut, not thinned.
+    kinds
+        Of the curves.
+    """
+
+    columns: bool = False
+    by_lag: bool = False
+    kinds: Sequence[CurveKind] = CURVES
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelClaim(Claim):
     """A claim about the matrices of one model.
@@ -115,14 +137,15 @@ class ModelClaim(Claim):
     measure
         Computes the number; raises TensorUnavailable or CannotTell if it cannot.
     null
-        Draws the same number where there is nothing to find, at least so many times, in tables of
-        one kind or of several; None where no such thing can be drawn. It may raise CannotTell.
+        Random curves, or a function that draws the same number where there is nothing to find, at
+        least so many times, in tables of one kind or of several. It returns None, or raises
+        CannotTell, where no such thing can be drawn.
     requires
         Raises CannotTell or NotApplicable if the claim cannot be asked of a model.
     """
 
     measure: Callable[[Measurements], float]
-    null: Callable[[ModelClaim, Measurements, int], Null | Sequence[Null] | None] | None = None
+    null: Curves | DrawNulls | None = None
     requires: Callable[[Measurements], object] | None = None
 
 
@@ -197,8 +220,10 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     """Correct verdicts for the number of claims, and add notes on the model's making.
 
     The p-values of all claims that have one are adjusted by Benjamini and Hochberg's procedure
-    (1995): of the claims that hold, at most 5 % are expected to be false. It is valid for claims
-    that depend on each other as these do, positively (Benjamini and Yekutieli 2001).
+    (1995): on average over ledgers, at most 5 % of the claims that hold are false, if claims are
+    independent or depend on each other positively (Benjamini and Yekutieli 2001), as most of these
+    do. Claims with an interval over texts are adjusted by themselves: their p-values are shares of
+    resampled texts.
 
     Parameters
     ----------
@@ -209,12 +234,16 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     """
     from scipy.stats import false_discovery_control  # slow to import
 
-    p_values = {at: p for at, verdict in enumerate(verdicts) if (p := verdict.p) is not None}
-    corrected = dict(
-        zip(p_values, false_discovery_control([*p_values.values()]), strict=True)
-        if p_values
-        else ()
-    )
+    corrected: dict[int, float] = {}
+    for of_texts in (False, True):
+        p_values = {
+            at: p
+            for at, verdict in enumerate(verdicts)
+            if (verdict.interval is not None) == of_texts and (p := verdict.p) is not None
+        }
+        if p_values:
+            adjusted_values = false_discovery_control([*p_values.values()])
+            corrected |= zip(p_values, map(float, adjusted_values), strict=True)
     sentences: dict[str, list[str]] = {}
     for note in notes:
         for claim in note.claims:
@@ -222,7 +251,7 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     adjusted = []
     for at, verdict in enumerate(verdicts):
         if at in corrected:
-            p = float(corrected[at])
+            p = corrected[at]
             if verdict.interval is not None:  # judged by it already
                 usual = verdict.outcome == "holds" and p > RARE
                 outcome: Outcome | None = "as any smooth curve" if usual else verdict.outcome

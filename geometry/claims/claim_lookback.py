@@ -27,8 +27,6 @@ HEAD_LAG = 10
 """A lag that many heads may attend to."""
 LOCAL = 0.9
 """A head with a larger share of its attention on the nearest positions is local."""
-HALF = 0.5
-"""A p-value beyond which no other kind of curve is drawn."""
 LAYER = 0
 TOGETHER = 1024
 """Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
@@ -108,7 +106,7 @@ def curves_in_heads(claim: ModelClaim, measured: Measurements, draws: int) -> tu
         raise CannotTell("heads have fewer than three dimensions")
     nulls: list[Null] = []
     for kind in CURVES:
-        if nulls and nulls[-1].p_value(float(np.median(worse))) > HALF:
+        if nulls and nulls[-1].surrounds(float(np.median(worse))):
             break  # it is not unusual, whatever the other kinds
         leading = []
         for table in drawn_tables(queries, kind, draws):

@@ -19,7 +19,7 @@ from geometry.measures.single_dimensions import SINUSOID, Sinusoids, best_sinuso
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.components import Array, PositionPCA, about_mean, row_norms, unit_rows
 from geometry.pca.curve import why_fewer
-from geometry.pca.norm_rule import outlyingness
+from geometry.pca.norm_rule import outlyingness_at_ends
 from geometry.pca.pca import fit_pca
 from geometry.pca.unit import in_unit
 
@@ -74,21 +74,19 @@ def beside_a_line(measured: Measurements) -> float:
     total = float(np.square(left).sum())
     if total < 1e-12 * float(np.square(centred).sum()):
         return 0.0  # a line leaves nothing
-    return float(fit_pca(left, (0, len(left) - 1), 2).explained_variance_ratio.sum())
+    gram = left.T @ left if left.shape[1] < len(left) else left @ left.T
+    return float(np.linalg.eigvalsh(gram)[-2:].sum()) / total
 
 
 def turning(measured: Measurements) -> float:
-    """Share of the variance in one even turning, scaled, over what the rule asks.
-
-    0 if the positions turn in a plane, as on a circle, and do not climb.
-    """
+    """Share of the variance in one even turning, scaled, over what the rule asks."""
     evidence = measured.evidence
     if evidence is None:
         raise too_few(measured)
     if evidence.remarkable is None:
         raise CannotTell(f"they make fewer than {MIN_TURNS} turns, as any smooth curve may")
     if evidence.kind == "circle":
-        return 0.0
+        raise NotApplicable("they turn in a plane, as on a circle, and do not climb")
     return evidence.strength
 
 
@@ -117,11 +115,8 @@ def how_far_out(measured: Measurements, position: int) -> float:
     """How far a norm is out, over the bound of the rule; −1 is the last one."""
     if measured.model.n_positions < 9:
         raise CannotTell(f"this table has only {measured.model.n_positions} positions")
-    return float(_outlyingness(measured)[position])
-
-
-def _outlyingness(measured: Measurements) -> Array:
-    return measured.once("outlyingness", lambda: outlyingness(measured.model.W_pos))
+    model = measured.model
+    return measured.once("outlyingness", lambda: outlyingness_at_ends(model.W_pos))[position]
 
 
 def fraying(measured: Measurements) -> float:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.claims.claim import CannotTell, ModelClaim
+from geometry.claims.claim import CannotTell, Curves, ModelClaim
 from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
 from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_tables, thinned
@@ -20,7 +19,7 @@ COLUMNS = 16
 """Columns of the tables for claims about single entries."""
 MAX_ROWS = 2048
 """Random curves beside longer tables have this many rows, so that a draw takes milliseconds."""
-THIN_ROWS, ENTRY_ROWS = 512, 256
+THIN_ROWS, ENTRY_ROWS = 384, 256
 """The same for quantities that do not depend on distances in positions, and of single entries. With
 fewer rows noise alone reaches larger shares of variance, so that such nulls are stricter."""
 LAG_STEP = 5
@@ -31,35 +30,6 @@ MIN_DEFINED = 19
 PROCESSES: tuple[CurveKind, ...] = ("process", "matern", "walk", "band")
 """Kinds of curves with as many independent dimensions as columns, for claims that there are few:
 the others have few by their making, or as many as the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """Draws a claim's quantity from random curves of every kind.
-
-    Attributes
-    ----------
-    columns
-        Whether the quantity is of single entries.
-    by_lag
-        Whether it is about distances in positions, so that a long table is cut, not thinned.
-    kinds
-        Of the curves.
-    """
-
-    columns: bool = False
-    by_lag: bool = False
-    kinds: Sequence[CurveKind] = CURVES
-
-    def __call__(self, claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:
-        """Return the null distributions of a single claim; see :class:`CurveDraws`."""
-        values: dict[CurveKind, list[float]] = {}
-        for _ in CurveDraws(measured).up_to(draws, {claim: values}):
-            pass
-        return nulls_of_draws(values)
-
-
-curves = Curves
 
 
 def nulls_of_draws(values: Mapping[CurveKind, Sequence[float]]) -> tuple[Null, ...]:
@@ -96,7 +66,7 @@ class CurveDraws:
         self,
         draws: int,
         claims: Mapping[ModelClaim, dict[CurveKind, list[float]]],
-        decided: Callable[[ModelClaim], bool] = lambda claim: False,
+        decided: Mapping[ModelClaim, Callable[[], bool]],
     ) -> Iterator[float]:
         """Extend the values of claims, by kind of curve, to so many draws; yields the share done.
 
@@ -107,7 +77,7 @@ class CurveDraws:
         claims
             Claims whose null is :class:`Curves`, and their values of earlier draws.
         decided
-            Asked before each kind whether a claim needs no more of them.
+            Of each claim, called before each kind, whether it needs no more of them.
         """
         groups: dict[tuple[CurveKind, bool, bool], dict[ModelClaim, list[float]]] = {}
         for claim, values in claims.items():
@@ -117,7 +87,7 @@ class CurveDraws:
                 key = (kind, null.columns, null.by_lag)
                 groups.setdefault(key, {})[claim] = values.setdefault(kind, [])
         for number, key in enumerate(sorted(groups, key=lambda key: CURVES.index(key[0]))):
-            together = {claim: some for claim, some in groups[key].items() if not decided(claim)}
+            together = {claim: some for claim, some in groups[key].items() if not decided[claim]()}
             for at in range(min(map(len, together.values()), default=draws), draws):
                 drawn = self._draw(key, at)
                 for claim, numbers in together.items():
@@ -168,6 +138,9 @@ def _drawn(
 
 def random_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:
     """Draw the strength of the shape rule for random curves of all its kinds."""
-    if draws <= RULE_DRAWS:
-        return tuple(measured.rule_nulls.values())
-    return tuple(rule_nulls(measured.rows, draws).values())
+    first = measured.rule_nulls
+    more = [rule_nulls(measured.rows, seed=part) for part in range(1, -(-draws // RULE_DRAWS))]
+    return tuple(
+        null_of(name, null.meaning, np.concatenate([part[name].values for part in (first, *more)]))
+        for name, null in first.items()
+    )

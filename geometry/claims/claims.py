@@ -16,6 +16,7 @@ from geometry.claims import claim_lookback as lookback
 from geometry.claims import claim_measures as measures
 from geometry.claims import claim_spaces as spaces
 from geometry.claims.claim import (
+    Curves,
     Expected,
     ModelClaim,
     Verdict,
@@ -23,7 +24,7 @@ from geometry.claims.claim import (
     at_most,
     more_than,
 )
-from geometry.claims.claim_nulls import PROCESSES, curves, random_turning
+from geometry.claims.claim_nulls import PROCESSES, random_turning
 from geometry.claims.ledger import check, check_in_steps
 from geometry.claims.measurements import Measurements
 from geometry.history.last_position import STAYS
@@ -103,7 +104,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.89),
         reason="90 %, rounded",
         measure=lambda m: measures.top3(m, 1, -1),
-        null=curves(kinds=PROCESSES),
+        null=Curves(kinds=PROCESSES),
     ),
     _helix(
         id="pca.not_a_line",
@@ -113,7 +114,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="more than half: the residual is not noise",
         measure=measures.beside_a_line,
-        null=curves(kinds=PROCESSES),
+        null=Curves(kinds=PROCESSES),
     ),
     _helix(
         id="shape.helix",
@@ -136,7 +137,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=0),
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _helix(
         id="outlier.last",
@@ -146,7 +147,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=more_than(1),
         reason="the rule for outliers",
         measure=partial(measures.how_far_out, position=-1),
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _ours(
         id="position.last_decays",
@@ -171,7 +172,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="at least half more, visible in a plot",
         measure=measures.fraying,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _helix(
         id="pca.truncated",
@@ -181,7 +182,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.02),
         reason="a fifth of the 10 % of the variance that is missing",
         measure=measures.truncation,
-        null=curves(by_lag=True, kinds=PROCESSES),
+        null=Curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="pca.first_hundred",
@@ -193,7 +194,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.9),
         reason="“a different subspace”: at least a tenth of it",
         measure=measures.shared_subspace,
-        null=curves(by_lag=True, kinds=PROCESSES),
+        null=Curves(by_lag=True, kinds=PROCESSES),
     ),
     _helix(
         id="steps.early",
@@ -203,7 +204,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(2),
         reason="twice as far",
         measure=measures.steps,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _helix(
         id="entries.waves",
@@ -213,7 +214,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.6),
         reason="more than half, clearly",
         measure=measures.sinusoidal_share,
-        null=curves(columns=True),
+        null=Curves(columns=True),
     ),
     _helix(
         id="entries.explained",
@@ -225,7 +226,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="as much as the sinusoid itself",
         measure=measures.entries_explained,
-        null=curves(columns=True, kinds=PROCESSES),
+        null=Curves(columns=True, kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     _helix(
@@ -238,7 +239,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.2),
         reason="it has to rise again, by a tenth of all possible cosines",
         measure=measures.rise,
-        null=curves(),
+        null=Curves(),
     ),
     _helix(
         id="similarity.explained",
@@ -250,7 +251,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.95),
         reason="nearly the same curve",
         measure=measures.similarity_explained,
-        null=curves(kinds=PROCESSES),
+        null=Curves(kinds=PROCESSES),
         requires=measures.needs_helix,
     ),
     # ---- norms ---
@@ -262,7 +263,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.1),
         reason="a tenth",
         measure=measures.later_variation,
-        null=curves(),
+        null=Curves(),
     ),
     _norms(
         id="norms.early",
@@ -272,7 +273,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="at least half more",
         measure=measures.early_variation,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _norms(
         id="layernorm.orthogonal",
@@ -513,7 +514,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="“basically”: more than half",
         measure=measures.context_waves,
-        null=curves(),
+        null=Curves(),
     ),
     _subspaces(
         id="directions.frequencies",
@@ -526,7 +527,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(4),
         reason="four of five, as one may appear as sine and cosine",
         measure=measures.different_frequencies,
-        null=curves(),
+        null=Curves(),
     ),
     _subspaces(
         id="decoding.position",
@@ -549,7 +550,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="“position-independent”: what is fitted on one half holds in the other",
         measure=lookback.everywhere,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="lookback.far",
@@ -559,7 +560,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.8),
         reason="as for N = 50",
         measure=lookback.far,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="lookback.rotation",
@@ -572,7 +573,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.5),
         reason="half of it",
         measure=lookback.beyond_a_shift,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="lookback.shift",
@@ -582,7 +583,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=more_than(0),
         reason="better on positions not used in the fit",
         measure=lookback.beyond_a_rotation,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="lookback.angle",
@@ -592,7 +593,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(0.99),
         reason="visibly straight",
         measure=lookback.steady_turning,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="lookback.heads",
@@ -622,7 +623,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_norm,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="read.direction",
@@ -632,7 +633,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_most(0.5),
         reason="“a bit”: half the error expected by chance",
         measure=measures.by_direction,
-        null=curves(by_lag=True),
+        null=Curves(by_lag=True),
     ),
     _why(
         id="curve.curled",
@@ -645,7 +646,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         expected=at_least(1.5),
         reason="half again as long as a straight line of its extent",
         measure=measures.curled,
-        null=curves(),
+        null=Curves(),
         requires=measures.needs_curve,
     ),
     _ours(

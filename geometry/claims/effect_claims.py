@@ -45,9 +45,10 @@ class EffectClaim(Claim):
     change
         Name of the change, see :func:`geometry.inside.interventions.find_change`.
     beyond
-        Whether the number is what the change costs beyond its controls, in that of them which costs
-        most. Else the number is the cost itself, which is to be small, and the controls are what it
-        is compared with: a claim holds "as any smooth curve" if one of them costs no more.
+        Whether the number is what the change costs beyond that of its controls which costs most;
+        beyond all others, the outcome has to be the same. Else the number is the cost itself, which
+        is to be small, and the controls are what it is compared with: a claim holds "as any smooth
+        curve" if one of them costs no more.
     """
 
     article: str = OURS
@@ -82,17 +83,21 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
     except HelixscopeError as error:
         return without_number(claim, error)
     if claim.beyond:
-        control = max((one for _, one in controls), key=lambda one: one.value)
-        value, drawn, null = cost.value - control.value, cost.drawn - control.drawn, None
+        beyond = [_Share(cost.value - one.value, cost.drawn - one.drawn) for _, one in controls]
+        costs, null = sorted(beyond, key=lambda one: one.value), None
     else:
-        value, drawn = cost.value, cost.drawn
-        null = _weighed(cost, controls)
-    interval = shares.texts.interval(drawn)
-    ends = {claim.expected.holds(end) for end in interval}
+        costs, null = [cost], _weighed(cost, controls)
+    value, interval = costs[0].value, shares.texts.interval(costs[0].drawn)
+    each = [
+        {claim.expected.holds(end) for end in shares.texts.interval(one.drawn)} for one in costs
+    ]
+    ends = set.union(*each)
     why: str = shares.too_few
     outcome: Outcome = "cannot tell"
-    if not why and len(ends) > 1:
+    if not why and max(map(len, each)) > 1:
         why = "the interval over texts includes the bound: measure more texts"
+    elif not why and len(ends) > 1:
+        why = "it depends on the displacement of the same size with which it is compared"
     elif not why:
         outcome = "holds" if ends.pop() else "does not hold"
         if outcome == "holds" and null is not None and null.p_value(value, "below") > RARE / 2:

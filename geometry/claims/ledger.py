@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,6 +13,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claim import (
     CannotTell,
+    Curves,
     ModelClaim,
     NotApplicable,
     Verdict,
@@ -20,7 +21,7 @@ from geometry.claims.claim import (
     judge,
     without_number,
 )
-from geometry.claims.claim_nulls import MAX_ROWS, MIN_DEFINED, CurveDraws, Curves, nulls_of_draws
+from geometry.claims.claim_nulls import MAX_ROWS, MIN_DEFINED, CurveDraws, nulls_of_draws
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import CurveKind
 from geometry.evidence.null import RARE, Null, Side, null_of
@@ -28,12 +29,14 @@ from geometry.history.here import NotFetched
 from geometry.hub.faults import HubError
 
 FIRST, SURE, MOST = 19, 59, 599
-"""Draws of each kind of random table beside every number; without which no claim holds; at most."""
+"""Draws of each kind of random table beside every number; of those that may hold; at most."""
+TIMES = 2
+"""Over the p-value with which claims may hold: the number of draws in the last wave."""
 USUAL_ROWS = 1024
 """Rows of tables up to which so many are drawn at most: of longer ones in proportion fewer."""
 DRAWING = "Drawing random curves"
-REACHED = 4
-"""Draws of one kind that reach a number: then it is not unusual (Besag and Clifford 1991)."""
+REACHED = 2
+"""Of the first draws of a kind, those that reach a number that is not unusual."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -72,11 +75,11 @@ def check_together(claims: Sequence[ModelClaim], measured: Measurements) -> tupl
 def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iterator[Checking]:
     """Check claims on one model, and report after each step; the last verdicts are final.
 
-    Random tables are drawn in waves. A claim whose number is not as claimed, or is reached by
-    several of the first ones of one kind, is decided by these, without the other kinds (Besag and
-    Clifford 1991); others need more of each kind, until they hold after the
-    correction for the number of claims, or :data:`MOST` are drawn. Numbers and draws that are
-    independent of the shown range are cached in ``measured``.
+    A few random tables are drawn beside every number, and beside those that are unusual as many of
+    each kind as they need after the correction. A claim is only ever decided early by draws that
+    reach its number (Besag and Clifford 1991), never because few do, so that its p-value is one of
+    a fixed number of draws. Numbers and draws that are independent of the shown range are cached in
+    ``measured``.
     """
     checks = [_Check(claim, measured) for claim in claims]
     # First what is known; claims about random curves, which take seconds, are the last.
@@ -90,17 +93,16 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
         yield so_far(place / (2 * len(order)), f"Claim {place + 1} of {len(order)}")
         one.measure()
         if one.waits and not one.of_curves:
-            one.draw(FIRST if one.missed else SURE)
+            one.draw(FIRST)
     random_curves, last = CurveDraws(measured), so_far(0.5, DRAWING)
-    draws, most, rare = FIRST, _most(measured), 1.0
-    while True:
+    most, rare = _most(measured), 1.0
+    for wave in range(2):
+        draws = _enough(rare, most) if wave else FIRST
         waiting = [
             check
             for check, verdict in zip(checks, last.verdicts, strict=True)
             if check.needs(draws, verdict, rare, most)
         ]
-        if not waiting and draws > FIRST:
-            break
         begun = last.share
         for one in waiting:
             if not one.of_curves:
@@ -108,20 +110,20 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
                 yield last
         by_claim = {one.claim: one for one in waiting if one.of_curves}
         values = {claim: one.values for claim, one in by_claim.items()}
-        decided = partial(_usual, by_claim, draws)
+        decided = {claim: partial(one.usual, draws) for claim, one in by_claim.items()}
         for share in random_curves.up_to(draws, values, decided):
             done = begun + share * (1.0 - begun) / 2
             yield replace(last, share=done, message=f"{DRAWING}: {draws} of each kind, {share:.0%}")
-        for one in waiting:
-            if one.of_curves:
-                one.decide(draws)
+        for one in by_claim.values():
+            one.decide(draws)
         last = so_far((1.0 + begun) / 2, DRAWING)
-        if draws == most:
-            break
         rare = _rare(checks, last.verdicts)
-        enough = math.ceil(1.0 / rare - 1e-9) - 1
-        draws = min(max(enough, SURE if draws == FIRST else 2 * draws), most)
     yield replace(last, share=1.0)
+
+
+def _enough(rare: float, most: int) -> int:
+    """Return the last number of draws, by the p-value with which claims may hold."""
+    return min(max(math.ceil(TIMES / rare - 1e-9) - 1, SURE), most)
 
 
 def _most(measured: Measurements) -> int:
@@ -134,10 +136,6 @@ def _rare(checks: Sequence[_Check], verdicts: Sequence[Verdict]) -> float:
     tested = sum(verdict.p is not None for verdict in verdicts)
     unusual = sum(check.unusual(verdict) for check, verdict in zip(checks, verdicts, strict=True))
     return RARE * max(unusual, 1) / max(tested, 1)
-
-
-def _usual(checks: Mapping[ModelClaim, _Check], draws: int, claim: ModelClaim) -> bool:
-    return checks[claim].usual(draws)
 
 
 def _reach(null: Null, value: float, side: Side) -> bool:
@@ -192,6 +190,7 @@ class _Check:
 
     def _possible(self, find: Callable[[], Verdict]) -> Verdict:
         """Return a verdict, or that there is none for a reason."""
+        self._passing = False
         try:
             # 0/0 is undefined, and reported so.
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -212,12 +211,6 @@ class _Check:
             return measured.drawn.setdefault(self.claim.id, empty())
         return measured.once(self._key("draws"), empty)
 
-    @property
-    def missed(self) -> bool:
-        """Whether the number is not as claimed."""
-        value = self.verdict.value
-        return value is not None and not self.claim.expected.holds(value)
-
     def unusual(self, verdict: Verdict) -> bool:
         """Return whether the number is as claimed, and few of the draws so far reach it."""
         value, expected = self.verdict.value, self.claim.expected
@@ -226,7 +219,7 @@ class _Check:
         return not any(_reach(null, value, expected.side) for null in verdict.nulls)
 
     def usual(self, draws: int) -> bool:
-        """Return whether some of so many random curves decide already that it does not hold."""
+        """Return whether among so many random curves of one kind the number is not unusual."""
         value, expected = self.verdict.value, self.claim.expected
         assert value is not None
         nulls = [
@@ -234,7 +227,8 @@ class _Check:
             for kind, values in self.values.items()
             if len(some := [one for one in values[:draws] if np.isfinite(one)]) >= MIN_DEFINED
         ]
-        return any(_reach(null, value, expected.side) for null in nulls)
+        side = expected.side
+        return any(one.surrounds(value) and one.reached(value, side) >= REACHED for one in nulls)
 
     def needs(self, draws: int, verdict: Verdict, rare: float, most: int) -> bool:
         """Return whether so many draws may change the verdict, as corrected so far.
@@ -258,17 +252,17 @@ class _Check:
         if value is None or not self.unusual(verdict):
             return False
         reached = max(null.reached(value, side) for null in verdict.nulls)
-        if (reached + 1) / (most + 1) > rare:
-            return False  # even if no other draw reaches it
-        return self.drawn < SURE or (verdict.p_adjusted or 0.0) > RARE
+        return (reached + 1) / (most + 1) <= rare  # if no other draw reaches it
 
     def draw(self, draws: int) -> None:
         """Draw random tables of other kinds than curves, so many of each."""
 
         def judged() -> Verdict:
-            assert self.claim.null is not None
-            nulls = self.claim.null(self.claim, self._measured, draws)
-            if nulls is None:
+            null = self.claim.null
+            assert null is not None
+            assert not isinstance(null, Curves)
+            nulls = null(self.claim, self._measured, draws)
+            if not nulls:
                 raise CannotTell("random curves have no comparable value")
             assert self.verdict.value is not None
             return judge(self.claim, self.verdict.value, nulls)
@@ -278,7 +272,8 @@ class _Check:
         if not isinstance(found, Verdict):
             measured.range_was_read = False
             found = self._possible(judged)
-            if not measured.range_was_read and measured.known(self._key("number")) is not None:
+            known = measured.known(self._key("number")) is not None
+            if known and not self._passing and not measured.range_was_read:
                 measured.once(key, lambda: found)
         self._decided(found, draws)
 

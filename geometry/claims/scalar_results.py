@@ -433,7 +433,7 @@ QUANTITIES: tuple[Quantity, ...] = (
         "Turning share",
         "components",
         "B, the balanced turning share: twice the variance along the smaller axis of an even"
-        " turning, over all variance. Random smooth curves stay below 0.5.",
+        " turning, over all variance.",
         _Table.turning,
         decimals=3,
     ),

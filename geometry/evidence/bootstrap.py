@@ -199,7 +199,7 @@ def intervals(
     departures = Departures(X, shape.turns if shape is not None and shape.turns else turns)
     curve, k = departures.curve, departures.curve.shape[1]
     chosen = [-number for number in components]
-    own = np.linalg.svd(curve, full_matrices=False)[2][: len(components)]
+    own = np.linalg.svd(curve, full_matrices=False)[2][[number - 1 for number in components]]
     random = np.random.default_rng(seed)
     points, totals, angles = np.zeros((draws, m, len(components))), np.empty(draws), np.empty(draws)
     for number in range(draws):

@@ -41,17 +41,17 @@ MEANINGS: dict[Kind, str] = {
 }
 """In the order of their seeds."""
 CURVES: tuple[CurveKind, ...] = (
-    "process",
-    "matern",
-    "walk",
-    "band",
-    "phase",
-    "spline",
-    "rank",
     "fourier",
+    "phase",
+    "walk",
+    "spline",
+    "process",
+    "rank",
+    "band",
     "cosines",
+    "matern",
 )
-"""All kinds of random curves."""
+"""All kinds of random curves; first those that have what a table has most often."""
 MAX_ROWS = 4096
 """Longer tables are thinned to at most this many rows, so that a draw takes milliseconds."""
 NODES = 256

@@ -20,8 +20,8 @@ Outcome = Literal[
 """Outcome of a claim about a number.
 
 "as any smooth curve": the number is as claimed, but so it is in random tables.
-"worse than any such curve": on the other side of what random tables of the kind that decides give,
-whether or not it meets the bound.
+"worse than any such curve": on the other side of what random tables of every kind give, whether or
+not it meets the bound; without correction for the number of claims.
 "not applicable": the claim has no meaning for such a table, or its bound cannot be reached.
 "cannot tell": information is missing that would decide it.
 """
@@ -84,6 +84,10 @@ class Null:
         low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
         high = float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
         return low, high
+
+    def surrounds(self, value: float) -> bool:
+        """Return whether a value is unusual to neither side."""
+        return min(self.p_value(value, "above"), self.p_value(value, "below")) > RARE
 
     def reached(self, value: float, side: Side = "above") -> int:
         """Return the number of draws that reach a value, from the given side."""
@@ -202,16 +206,16 @@ def weigh(
     -------
     Outcome
         "holds" only if the p-value is at most 5 %: none of 19 draws may reach the number, and two
-        of 59. "worse than any such curve" if by the same measure the number is unusual to the other
-        side.
+        of 59. "worse than any such curve" if to the other side the p-value beside every kind is at
+        most 5 %.
     """
     nulls = [] if null is None else [null] if isinstance(null, Null) else list(null)
     if nulls:
-        deciding = least_favourable(nulls, value, side)
-        if deciding.p_value(value, "below" if side == "above" else "above") <= RARE:
+        other: Side = "below" if side == "above" else "above"
+        if max(null.p_value(value, other) for null in nulls) <= RARE:
             return "worse than any such curve"
         if p_adjusted is None:
-            p_adjusted = deciding.p_value(value, side)
+            p_adjusted = max(null.p_value(value, side) for null in nulls)
     if not holds:
         return "does not hold"
     return "holds" if p_adjusted is None or p_adjusted <= RARE else "as any smooth curve"

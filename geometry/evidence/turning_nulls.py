@@ -38,12 +38,12 @@ SLOW = 12
 COURSES = 24
 """Components whose phases are redrawn; the variance of the others is unchanged."""
 LENGTHS: Mapping[str, tuple[float, ...]] = {
-    "process": (0.1, 0.13, 0.15, 0.18),
-    "matern": (0.12, 0.15, 0.18),
-    "band": (1.7, 1.9, 2.3),
+    "process": (0.115,),
+    "matern": (0.15,),
+    "band": (1.8, 2.0, 3.0),
 }
-"""Length scales, in ranges, and highest frequencies, in cycles over the range: those around the
-worst case, where random curves turn most. The distribution is that of the worst."""
+"""Length scales, in ranges, and highest frequencies, in cycles over the range, with which random
+curves turn most. The distribution is that of the worst."""
 MEANINGS: Mapping[str, str] = {
     "process": "smooth random curves (Gaussian processes, squared-exponential, of the length scale "
     "that turns most)",
@@ -55,7 +55,7 @@ MEANINGS: Mapping[str, str] = {
     "phase": "the same components with random phases of their waves",
     **{str(kind): meaning for kind, meaning in SLOW_MEANINGS.items()},
 }
-RULE_DRAWS = 99
+RULE_DRAWS = 59
 """Draws of the rule, each of which takes milliseconds."""
 THIN = 2
 """Every second place is used for the rule."""
@@ -155,12 +155,11 @@ def _nulls(
         if check is not None:
             check()
         if name == "walk":
-            each = [_of_process(_walk(X), d, draws, _random(name, seed))]
+            values = measure(_of_process(_walk(X), d, draws, _random(name, seed)), d)
         elif name == "phase":
-            each = [_of_phases(X, draws, _random(name, seed))]
+            values = measure(_of_phases(X, draws, _random(name, seed)), d)
         else:
-            each = _of_width(name, d, draws, seed)
-        values = max((measure(curves, d) for curves in each), key=_reach)
+            values = _of_width(measure, name, d, draws, seed)
         nulls[name] = null_of(name, MEANINGS[name], values)
     return nulls
 
@@ -186,23 +185,22 @@ def _strength(curves: _Curves, d: int) -> Array:
     return strongest
 
 
-def _reach(values: Array) -> float:
-    return float(np.percentile(values, 95))
-
-
 def _random(name: str, seed: int) -> np.random.Generator:
     return np.random.default_rng((seed, list(MEANINGS).index(name)))
 
 
-@lru_cache(maxsize=64)
-def _of_width(name: str, d: int, draws: int, seed: int) -> list[_Curves]:
-    """Return random curves with d columns; of a process, for each of the length scales."""
+@lru_cache(maxsize=256)
+def _of_width(
+    measure: Callable[[_Curves, int], Array], name: str, d: int, draws: int, seed: int
+) -> Array:
+    """Measure random curves with d columns, (draws,); of a process, those that reach highest."""
     rng = _random(name, seed)
     if name in LENGTHS:
         spectra = [_stationary(name, length) for length in LENGTHS[name]]
-        return [_of_process(spectrum, d, draws, rng) for spectrum in spectra]
-    tables = [_slow(name, d, rng) for _ in range(draws)]
-    return [_of_tables(np.stack(tables), np.zeros(draws))]
+        each = [measure(_of_process(one, d, draws, rng), d) for one in spectra]
+        return max(each, key=lambda values: float(np.percentile(values, 95)))
+    tables = np.stack([_slow(name, d, rng) for _ in range(draws)])
+    return measure(_of_tables(tables, np.zeros(draws)), d)
 
 
 def _slow(name: str, d: int, rng: np.random.Generator) -> Array:

@@ -22,18 +22,20 @@ MIN_TURNS, FEWEST_TURNS = 1.5, 1.45
 as so many, since they are measured."""
 MANY_TURNS = 2.5
 """Above this number of turns, the share that is asked for does not fall any more."""
-DEGREE = 4
-"""Degree of the phase of a bent pair over position, as a polynomial."""
+DEGREE, START = 6, 4
+"""Degrees of the phase of a bent pair over position, as a polynomial, and of an initial phase."""
 MAX_WARP = 0.5
 """Largest deviation of the pitch from its mean, as a share of it."""
 MIN_RATIO = 0.6
 """Smallest ratio of the two axes of a pair."""
 STRAIGHT, BENT = 0.80, 0.90
 """Purity from which on a straight and a bent pair count."""
-WIDE, NARROWED = (0.62, 0.72), 0.9
+WIDE, NARROWED = (0.595, 0.695), 0.9
 """Bounds of the two tiers for the scaled share of a pair in a table of many columns, and by how
 much more, over the root of their number, is asked of one with few."""
-PURE, ENOUGH = (0.98, 0.985), (0.40, 0.45)
+NARROWEST = 7
+"""Fewer columns count as so many."""
+PURE, ENOUGH = (0.993, 0.994), (0.40, 0.45)
 """Purity of a straight pair, in the two tiers, from which on this scaled share is enough; or twice
 this share of the variance without a straight line, for steep helices."""
 CLEAR, SIMPLER = 8, 0.98
@@ -80,6 +82,8 @@ class Pairs:
     def strengths(self, totals: Array, beside: Array, d: int) -> tuple[Array, Array]:
         """Return the scaled shares over the bounds of the two tiers: 1 or more is remarkable.
 
+        The share is twice that of the smaller axis of the turning.
+
         Parameters
         ----------
         totals : (draws,)
@@ -96,13 +100,15 @@ class Pairs:
             purity.
         """
         sizes = np.where(totals > 0.0, totals, np.inf)[:, None]
-        scaled = self.explained / sizes * np.clip(self.turns, MIN_TURNS, MANY_TURNS) / MIN_TURNS
+        square = np.square(self.ratio)
+        balanced = self.explained * 2.0 * square / (1.0 + square)
+        scaled = balanced / sizes * np.clip(self.turns, MIN_TURNS, MANY_TURNS) / MIN_TURNS
         turn = (self.turns >= FEWEST_TURNS) & (self.warp <= MAX_WARP) & (self.ratio >= MIN_RATIO)
         clear = turn & (self.purity >= np.where(self.bent, BENT, STRAIGHT))
         steep = np.minimum(1.0, 2.0 * beside[:, None] / sizes)
         both = []
         for wide, pure, enough in zip(WIDE, PURE, ENOUGH, strict=True):
-            bound = np.full_like(scaled, wide + NARROWED / np.sqrt(d))
+            bound = np.full_like(scaled, wide + NARROWED / np.sqrt(max(d, NARROWEST)))
             bound = np.where(~self.bent & (self.purity >= pure), enough * steep, bound)
             both.append(np.where(clear, scaled / np.maximum(bound, TINY), 0.0))
         return both[0], both[1]
@@ -145,7 +151,8 @@ def pairs_of(scores: Array, counts: Array, waves: Array) -> Pairs:
     t = np.linspace(-1.0, 1.0, m)
     powers = np.linalg.qr(np.polynomial.legendre.legvander(t, DEGREE))[0]
     started = np.concatenate(
-        [_of_frequencies(scores, counts, waves, t), _of_areas(scores, powers)], axis=1
+        [_of_frequencies(scores, counts, waves, t), _of_areas(scores, powers[:, : START + 1])],
+        axis=1,
     )
     tries = started.shape[1]
     curves = np.repeat(scores, tries, axis=0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
-from geometry.evidence.turning_share import WIDTH, turning_share
+from geometry.evidence.turning_share import turning_share
 from geometry.history.timelapse import Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
 from geometry.measures.shape_fit import HELICES
@@ -88,6 +88,7 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
         The range has fewer than eight positions, or three components.
     """
     points, n = timelapse.aligned[:, timelapse.in_range], len(timelapse.steps)
+    d = timelapse.pca.components.shape[1]
     if points.shape[1] < FEWEST or len(timelapse.pca.components) < points.shape[2]:
         raise RangeError(
             f"{points.shape[1]} positions of {len(timelapse.pca.components)} components have no "
@@ -97,9 +98,8 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
     r2, turns = np.full(n, np.nan), np.full(n, np.nan)
     best: list[Best | None] = [None] * n
     for i in range(n - 1, -1, -1):
-        shapes = fit_shapes(
-            points[i], turning_share(points[i], share=float(timelapse.top3[i]), columns=WIDTH)
-        )
+        share = float(timelapse.top3[i])
+        shapes = fit_shapes(points[i], turning_share(points[i], share=share, columns=d))
         helix = shapes.fits["helix"]
         r2[i] = max(helix.r2, shapes.fits["drifting_helix"].r2)
         turns[i], best[i] = helix.turns, shapes.best

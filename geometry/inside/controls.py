@@ -56,7 +56,7 @@ def norms_kept_by_row(rows: Array, changed: Array, random: np.random.Generator) 
 def _mapped(displacements: Array, random: np.random.Generator) -> Array:
     """Return displacements U s Vᵀ after a random linear map: U s Z s Vᵀ, with Z = Vᵀ A U."""
     A = random.normal(size=displacements.T.shape)
-    mapped: Array = displacements @ A @ displacements
+    mapped: Array = displacements @ (A @ displacements)
     return mapped
 
 

@@ -86,7 +86,7 @@ class Effect:
 
     @property
     def nearest(self) -> Control | None:
-        """The control whose cost is nearest to the change's: the least favourable one."""
+        """The control whose cost is nearest to the change's."""
         return min(self.controls, key=lambda one: abs(one.difference[0]), default=None)
 
     def heads(self) -> list[tuple[int, int]]:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import RangeError
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import RARE, USUAL_DRAWS, Null, null_of
+from geometry.evidence.turning_nulls import rule_nulls
 from geometry.evidence.turning_share import (
     FEWEST,
     TurningShare,
@@ -42,12 +43,14 @@ COMPONENTS = 3
 """Number of components that are compared."""
 KINDS: Mapping[Kind, str] = {"process": "smooth random tables", "walk": "random walks"}
 """The random tables that are as smooth as the given one, and their names in sentences."""
+PHASES = 199
+"""Draws of the table's own waves with random phases."""
 WAVES = 0.5
 """Minimum R² of a component that is called a wave."""
 
 PERCENT = "\N{NO-BREAK SPACE}%"
 
-Answer = Literal["yes", "no", "no waves"]
+Answer = Literal["yes", "no", "undetermined", "no waves"]
 """Whether the waves of the components may be an artefact of PCA."""
 Place = Literal["above", "among", "below"]
 """Place of a number relative to those of random tables: beyond 95 % of them, or not."""
@@ -125,21 +128,26 @@ class PCAArtefact:
         Those of the random tables, by kind, see :data:`KINDS`.
     turning
         The shape rule's result for the table.
+    phases
+        Null distribution of its strength: the same components with random phases of their waves.
     """
 
     own: ComponentWaves
     random: Mapping[Kind, RandomComponents]
     turning: TurningShare
+    phases: Null
 
     @property
     def answer(self) -> Answer:
         """Whether the waves may be an artefact of PCA.
 
-        "no" if the rows turn more evenly than random smooth curves by the shape rule; "no waves" if
+        "no" if the rows turn more evenly than random smooth curves by the shape rule, and than
+        their own waves with random phases, "undetermined" if only the first; "no waves" if
         sinusoids explain less than half of every component; else "yes".
         """
         if self.turning.remarkable:
-            return "no"
+            rare = self.phases.p_value(self.turning.strength) <= RARE
+            return "no" if rare else "undetermined"
         return "yes" if self.own.waves.r2.max() >= WAVES else "no waves"
 
     @property
@@ -157,6 +165,7 @@ class PCAArtefact:
         """The answer in a few words."""
         return {
             "no": "No: the rows turn evenly",
+            "undetermined": "Undetermined: its own waves may turn as evenly by chance",
             "yes": "Yes: random curves have such waves",
             "no waves": "There are no waves to explain",
         }[self.answer]
@@ -198,6 +207,13 @@ class PCAArtefact:
     def _on_turning(self) -> str:
         turning = self.turning
         held = f"{_percent(turning.b)} of the variance (B); {_bands(self._nulls('b'))}."
+        if self.answer == "undetermined":
+            share = _percent(self.phases.share_from(turning.strength))
+            return (
+                f"Undetermined: the rows make {turning.turns:.2f} even turns, more evenly than "
+                f"smooth curves do, but so do {share} of {self.phases.draws} draws of their own "
+                f"waves with random phases. This turning has {held}"
+            )
         if turning.remarkable:
             return (
                 "Beyond the waves of PCA: two directions have the same frequency, "
@@ -283,7 +299,8 @@ def pca_artefact(
                 check()
             tables.append(_components(table, k))
         random[kind] = _random(kind, len(X), tables, unit)
-    return PCAArtefact(own, random, turning)
+    phases = rule_nulls(X, draws=PHASES, seed=seed, names=("phase",), check=check)["phase"]
+    return PCAArtefact(own, random, turning, phases)
 
 
 def _random(

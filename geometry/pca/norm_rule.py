@@ -42,6 +42,28 @@ def outlyingness(W_pos: npt.ArrayLike, *, centred: bool = False) -> Array:
     return np.maximum(*shares_of_bounds(*norms_of(in_unit(check_table(W_pos))[0], centred)))
 
 
+def outlyingness_at_ends(W_pos: npt.ArrayLike) -> tuple[float, float]:
+    """Return how far the first and the last row are out, as :func:`outlyingness` does, faster.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table, at least nine rows.
+
+    Raises
+    ------
+    ValueError
+        When W_pos is no table.
+    """
+    rows, _ = in_unit(check_table(W_pos))
+    mean, n = rows.mean(axis=0), NEIGHBOURS + 1
+    first, last = (
+        np.maximum(*shares_of_bounds(row_norms(end), row_norms(end - mean)))
+        for end in (rows[:n], rows[-n:])
+    )
+    return float(first[0]), float(last[-1])
+
+
 def log_ratios(norms: Array) -> Array:
     """Difference between each norm and the norms of its neighbourhood.
 

@@ -206,7 +206,7 @@ def places_of(docks):
     return places
 
 
-LATER_PANELS = ("change",)
+LATER_PANELS = ("change", "artefact")
 
 
 def assert_same_view(shown, expected, release):

@@ -13,127 +13,125 @@ from geometry.models.sources.opening import open_model
 EXPECTED = {
     "gpt2": {
         "holds":
-            "pca.three pca.not_a_line outlier.first outlier.last similarity.explained "
-            "norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P directions.sparse "
-            "directions.few_entries kernels.local",
+            "pca.three pca.not_a_line outlier.first outlier.last similarity.explained norms.early "
+            "overlap.W_Q_P overlap.W_K_P overlap.W_O_P directions.sparse directions.few_entries "
+            "kernels.local",
         "as any smooth curve":
             "shape.helix pca.fraying pca.truncated steps.early entries.waves entries.explained "
-            "similarity.periodic norms.stable lookback.everywhere lookback.rotation "
-            "lookback.angle lookback.heads read.direction curve.curled",
+            "similarity.periodic norms.stable directions.context_waves lookback.everywhere "
+            "lookback.rotation lookback.angle lookback.heads read.norm read.direction "
+            "curve.curled",
         "does not hold":
-            "lookback.far lookback.shift",
+            "overlap.W_V_P directions.frequencies lookback.far lookback.shift",
         "worse than any such curve":
-            "pca.first_hundred overlap.W_V_P directions.context_waves directions.frequencies "
-            "heads.position_independent read.norm",
+            "pca.first_hundred heads.position_independent",
     },
     "gpt2-100": {
         "holds":
-            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
-            "similarity.explained norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P "
-            "directions.sparse directions.few_entries kernels.local",
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last similarity.explained "
+            "norms.early overlap.W_Q_P overlap.W_K_P overlap.W_O_P directions.sparse "
+            "directions.few_entries kernels.local",
         "as any smooth curve":
             "pca.truncated steps.early entries.waves entries.explained similarity.periodic "
-            "norms.stable lookback.everywhere lookback.rotation lookback.angle lookback.heads "
-            "read.direction curve.curled",
+            "norms.stable directions.context_waves lookback.everywhere lookback.rotation "
+            "lookback.angle lookback.heads read.norm read.direction curve.curled",
         "does not hold":
-            "lookback.far lookback.shift",
+            "overlap.W_V_P directions.frequencies lookback.far lookback.shift",
         "worse than any such curve":
-            "pca.first_hundred overlap.W_V_P directions.context_waves directions.frequencies "
-            "heads.position_independent read.norm",
+            "pca.first_hundred heads.position_independent",
     },
     "minilm": {
         "holds":
-            "outlier.first outlier.last pca.truncated capture.weak capture.strong capture.first "
-            "capture.first_is_mean overlap.P_E.strong_weak overlap.P_E.weak_strong "
-            "overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_K_E overlap.W_V_E "
-            "overlap.W_O_E decoding.position heads.position_independent kernels.local",
+            "outlier.first outlier.last pca.truncated similarity.periodic capture.weak "
+            "capture.strong capture.first capture.first_is_mean overlap.P_E.strong_weak "
+            "overlap.P_E.weak_strong overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_K_E "
+            "overlap.W_V_E overlap.W_O_E decoding.position heads.position_independent "
+            "kernels.local",
         "as any smooth curve":
-            "similarity.periodic read.direction",
+            "pca.first_hundred norms.stable directions.context_waves read.norm read.direction",
         "does not hold":
-            "pca.fraying overlap.W_O_P overlap.W_in_P.antidiagonal directions.sparse "
-            "directions.few_entries directions.disjoint directions.appended lookback.everywhere",
+            "pca.three pca.not_a_line shape.helix pca.fraying steps.early entries.waves "
+            "norms.early overlap.W_O_P overlap.W_in_P.antidiagonal directions.sparse "
+            "directions.few_entries directions.disjoint directions.appended "
+            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
+            "lookback.shift lookback.heads",
         "worse than any such curve":
-            "pca.three pca.not_a_line shape.helix pca.first_hundred steps.early entries.waves "
-            "norms.stable norms.early layernorm.orthogonal layernorm.sum_of_squares "
-            "overlap.W_V_P overlap.W_Q_E overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P "
-            "overlap.W_in_E.diagonal directions.context_waves directions.frequencies "
-            "lookback.far lookback.rotation lookback.shift lookback.heads read.norm",
+            "layernorm.orthogonal layernorm.sum_of_squares overlap.W_V_P overlap.W_Q_E "
+            "overlap.W_O_E.aligned overlap.W_in_E overlap.W_in_P overlap.W_in_E.diagonal",
         "not applicable":
             "entries.explained similarity.explained lookback.angle curve.curled",
     },
     "sample": {
         "holds":
-            "pca.three pca.not_a_line shape.helix outlier.first outlier.last "
-            "position.last_decays entries.explained similarity.explained "
-            "layernorm.sum_of_squares capture.strong overlap.P_E.strong overlap.W_Q_P "
-            "overlap.W_K_P overlap.W_Q_E overlap.W_K_E overlap.W_V_E overlap.W_O_E "
-            "heads.position_independent",
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last position.last_decays "
+            "entries.explained similarity.explained layernorm.sum_of_squares capture.strong "
+            "overlap.P_E.strong overlap.W_Q_P overlap.W_K_P overlap.W_Q_E overlap.W_K_E "
+            "overlap.W_V_E overlap.W_O_E heads.position_independent",
         "as any smooth curve":
             "entries.waves similarity.periodic directions.context_waves lookback.rotation "
-            "lookback.angle lookback.heads read.norm read.direction",
+            "lookback.angle lookback.heads read.norm read.direction curve.curled",
         "does not hold":
-            "steps.early layernorm.orthogonal capture.weak capture.first "
-            "overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.W_O_P overlap.W_in_E "
-            "overlap.W_in_P overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal "
+            "pca.fraying pca.truncated steps.early norms.stable layernorm.orthogonal capture.weak "
+            "capture.first overlap.P_E.strong_weak overlap.P_E.weak_strong overlap.W_O_P "
+            "overlap.W_in_E overlap.W_in_P overlap.W_in_E.diagonal overlap.W_in_P.antidiagonal "
             "directions.sparse directions.few_entries directions.disjoint directions.appended "
             "decoding.position lookback.everywhere lookback.far lookback.shift kernels.local",
         "worse than any such curve":
-            "pca.fraying pca.truncated pca.first_hundred norms.stable norms.early "
-            "capture.first_is_mean overlap.W_V_P overlap.W_O_E.aligned directions.frequencies "
-            "curve.curled",
+            "pca.first_hundred norms.early capture.first_is_mean overlap.W_V_P "
+            "overlap.W_O_E.aligned directions.frequencies",
     },
     "sinusoidal": {
         "holds":
             "entries.waves norms.stable directions.context_waves",
         "as any smooth curve":
-            "pca.first_hundred directions.frequencies lookback.angle read.direction",
+            "pca.first_hundred directions.frequencies lookback.rotation lookback.angle "
+            "read.direction",
         "does not hold":
-            "outlier.first pca.fraying steps.early directions.sparse directions.few_entries "
-            "lookback.everywhere lookback.far lookback.shift",
+            "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
+            "pca.truncated steps.early similarity.periodic directions.sparse "
+            "directions.few_entries lookback.everywhere lookback.far lookback.shift",
         "worse than any such curve":
-            "pca.three pca.not_a_line shape.helix outlier.last pca.truncated "
-            "similarity.periodic lookback.rotation read.norm",
+            "read.norm",
         "not applicable":
             "entries.explained similarity.explained norms.early curve.curled",
     },
     "line": {
         "holds":
-            "pca.three outlier.first lookback.everywhere lookback.far lookback.shift read.norm",
+            "pca.three lookback.everywhere lookback.far read.norm",
         "as any smooth curve":
-            "entries.waves norms.early",
+            "outlier.first entries.waves norms.early lookback.shift read.direction",
         "does not hold":
-            "shape.helix outlier.last steps.early similarity.periodic directions.sparse "
-            "directions.few_entries",
+            "shape.helix outlier.last pca.fraying pca.truncated steps.early similarity.periodic "
+            "norms.stable directions.sparse directions.few_entries directions.context_waves "
+            "directions.frequencies",
         "worse than any such curve":
-            "pca.not_a_line pca.fraying pca.truncated norms.stable directions.context_waves "
-            "directions.frequencies lookback.rotation lookback.angle read.direction "
-            "curve.curled",
+            "pca.not_a_line lookback.rotation lookback.angle curve.curled",
         "not applicable":
             "pca.first_hundred entries.explained similarity.explained",
     },
     "walk": {
         "as any smooth curve":
-            "outlier.first pca.first_hundred norms.early directions.context_waves "
-            "directions.frequencies lookback.rotation lookback.shift lookback.angle read.norm "
-            "read.direction",
+            "pca.not_a_line outlier.first pca.first_hundred entries.waves norms.early "
+            "directions.context_waves directions.frequencies lookback.rotation lookback.shift "
+            "lookback.angle read.norm read.direction curve.curled",
         "does not hold":
-            "shape.helix outlier.last steps.early similarity.periodic directions.sparse "
-            "directions.few_entries lookback.everywhere lookback.far",
-        "worse than any such curve":
-            "pca.three pca.not_a_line pca.fraying pca.truncated entries.waves norms.stable "
-            "curve.curled",
+            "pca.three shape.helix outlier.last pca.fraying pca.truncated steps.early "
+            "similarity.periodic norms.stable directions.sparse directions.few_entries "
+            "lookback.everywhere lookback.far",
         "not applicable":
             "entries.explained similarity.explained",
     },
     "shuffled": {
         "holds":
             "pca.three pca.not_a_line directions.sparse directions.few_entries",
+        "as any smooth curve":
+            "norms.stable",
         "does not hold":
-            "shape.helix outlier.first pca.fraying steps.early similarity.periodic "
-            "directions.frequencies lookback.far lookback.shift read.norm read.direction",
+            "shape.helix outlier.first outlier.last pca.fraying pca.truncated steps.early "
+            "similarity.periodic directions.frequencies lookback.everywhere lookback.far "
+            "lookback.rotation lookback.shift read.norm read.direction",
         "worse than any such curve":
-            "outlier.last pca.truncated pca.first_hundred entries.waves norms.stable "
-            "norms.early directions.context_waves lookback.everywhere lookback.rotation",
+            "pca.first_hundred entries.waves norms.early directions.context_waves",
         "not applicable":
             "entries.explained similarity.explained lookback.angle curve.curled",
     },
@@ -149,71 +147,71 @@ EXPECTED = {
     },
     "synthetic:circle,n=400,d=96,turns=3,noise=0.2": {
         "holds":
-            "pca.three pca.not_a_line entries.waves norms.stable lookback.everywhere "
-            "lookback.far lookback.rotation lookback.angle curve.curled",
+            "pca.three pca.not_a_line entries.waves similarity.periodic norms.stable "
+            "lookback.everywhere lookback.far lookback.rotation curve.curled",
         "as any smooth curve":
-            "similarity.periodic",
+            "lookback.angle",
         "does not hold":
-            "shape.helix pca.fraying steps.early norms.early directions.sparse "
-            "directions.few_entries lookback.shift read.norm",
+            "outlier.last pca.fraying pca.truncated steps.early norms.early directions.sparse "
+            "directions.few_entries directions.frequencies lookback.shift read.norm "
+            "read.direction",
         "worse than any such curve":
-            "outlier.first outlier.last pca.truncated pca.first_hundred "
-            "directions.context_waves directions.frequencies read.direction",
+            "outlier.first pca.first_hundred directions.context_waves",
         "not applicable":
-            "entries.explained similarity.explained",
+            "shape.helix entries.explained similarity.explained",
     },
     "noise": {
         "as any smooth curve":
             "pca.first_hundred norms.stable",
         "does not hold":
-            "pca.three pca.not_a_line shape.helix outlier.first outlier.last pca.fraying "
-            "pca.truncated steps.early similarity.periodic norms.early directions.sparse "
-            "directions.few_entries directions.context_waves directions.frequencies "
-            "lookback.everywhere lookback.far lookback.rotation lookback.shift read.norm "
-            "read.direction",
+            "shape.helix outlier.first outlier.last pca.fraying pca.truncated steps.early "
+            "similarity.periodic norms.early directions.sparse directions.few_entries "
+            "directions.frequencies lookback.everywhere lookback.far lookback.rotation "
+            "lookback.shift read.norm read.direction",
         "worse than any such curve":
-            "entries.waves",
+            "pca.three pca.not_a_line entries.waves directions.context_waves",
         "not applicable":
             "entries.explained similarity.explained lookback.angle curve.curled",
     },
     "synthetic:helix,n=400,d=96,turns=5,climb=0.3,noise=0.2": {
         "holds":
             "pca.three pca.not_a_line shape.helix entries.explained similarity.explained "
-            "lookback.everywhere lookback.far lookback.rotation lookback.angle",
+            "lookback.everywhere lookback.far lookback.rotation",
         "as any smooth curve":
-            "similarity.periodic lookback.shift read.direction",
+            "entries.waves similarity.periodic directions.context_waves lookback.shift "
+            "lookback.angle read.direction curve.curled",
         "does not hold":
-            "outlier.first outlier.last pca.fraying steps.early norms.early directions.sparse "
-            "directions.few_entries directions.frequencies read.norm",
+            "outlier.first outlier.last pca.fraying pca.truncated steps.early norms.stable "
+            "norms.early directions.sparse directions.few_entries directions.frequencies "
+            "read.norm",
         "worse than any such curve":
-            "pca.truncated pca.first_hundred entries.waves norms.stable "
-            "directions.context_waves curve.curled",
+            "pca.first_hundred",
     },
     "synthetic:line,n=400,d=96,noise=0.2": {
         "holds":
-            "pca.three lookback.everywhere lookback.far lookback.shift",
+            "pca.three lookback.everywhere lookback.far",
         "as any smooth curve":
-            "entries.waves",
+            "entries.waves lookback.shift read.direction",
         "does not hold":
-            "shape.helix outlier.first outlier.last steps.early directions.sparse "
-            "directions.few_entries read.norm",
+            "shape.helix outlier.first outlier.last pca.fraying pca.truncated steps.early "
+            "similarity.periodic norms.stable norms.early directions.sparse "
+            "directions.few_entries directions.context_waves directions.frequencies "
+            "lookback.rotation read.norm",
         "worse than any such curve":
-            "pca.not_a_line pca.fraying pca.truncated similarity.periodic norms.stable "
-            "norms.early directions.context_waves directions.frequencies lookback.rotation "
-            "lookback.angle read.direction curve.curled",
+            "pca.not_a_line lookback.angle curve.curled",
         "not applicable":
             "pca.first_hundred entries.explained similarity.explained",
     },
     "cosines": {
         "as any smooth curve":
             "pca.not_a_line pca.truncated entries.waves similarity.periodic norms.early "
-            "lookback.rotation read.direction curve.curled",
+            "directions.context_waves lookback.rotation read.norm read.direction curve.curled",
         "does not hold":
-            "pca.three outlier.last directions.sparse directions.few_entries "
-            "directions.frequencies lookback.everywhere lookback.far lookback.shift",
+            "pca.three outlier.first outlier.last pca.fraying steps.early norms.stable "
+            "directions.sparse directions.few_entries directions.frequencies lookback.everywhere "
+            "lookback.far lookback.shift lookback.angle",
         "worse than any such curve":
-            "outlier.first pca.fraying pca.first_hundred steps.early norms.stable "
-            "directions.context_waves lookback.angle read.norm",
+            "pca.first_hundred",
     },
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from geometry.evidence.shape_distance import shape_distance
 from geometry.models.sources.opening import open_model
 from tools.study_intervals import Case
 
-CASE = Case(128, 16, turns=2, correlation=0.5, noise=0.3)
+CASE = Case(128, 16, turns=3, correlation=0.5, noise=0.3)
 
 
 def test_it_is_the_angle_of_procrustes():
@@ -36,7 +36,7 @@ def test_two_draws_of_one_curve_are_as_far_as_expected():
     same = shape_distance(CASE.draw(random), CASE.draw(random))
     assert same.interval[0] <= same.degrees <= same.interval[1]
     assert same.same_curve == pytest.approx(same.degrees, rel=0.25)
-    other = Case(128, 16, turns=3, correlation=0.5, noise=0.3).draw(random)
+    other = Case(128, 16, turns=4, correlation=0.5, noise=0.3).draw(random)
     apart = shape_distance(CASE.draw(random), other)
     assert apart.interval[0] > 2 * apart.same_curve
 

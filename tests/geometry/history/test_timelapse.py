@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
+from geometry.evidence.turning_share import turning_share
 from geometry.history.helices import fit_helices, grow_helices
 from geometry.history.timelapse import Timelapse, make_timelapse
 from geometry.measures.shape import fit_shapes
@@ -153,7 +154,9 @@ def test_it_tells_and_can_be_ended():
 def test_helices_by_step(timelapse):
     found = fit_helices(timelapse)
     for i, table in enumerate(growing(STEPS)):
-        shapes = fit_shapes(in_range(fit_pca(table, RANGE, 3).project(table)))
+        pca = fit_pca(table, RANGE, 3)
+        points, share = in_range(pca.project(table)), pca.explained_variance_ratio.sum()
+        shapes = fit_shapes(points, turning_share(points, share=share, columns=table.shape[1]))
         better = max(shapes.fits["helix"].r2, shapes.fits["drifting_helix"].r2)
         assert found.r2[i] == pytest.approx(better, abs=1e-4)
         assert found.best[i] == shapes.best

@@ -128,7 +128,7 @@ def test_its_positions_are_a_helix(model):
     """By the rule of the Shape panel, of more turns than any band-limited random curve has."""
     rows = model.W_pos[1:-1]
     evidence = turning_share(rows)
-    assert (evidence.tier, evidence.kind) == (2, "helix")
+    assert (evidence.tier, evidence.kind) == (1, "helix")
     assert 2 <= evidence.turns <= 12
     pca = fit_pca(model.W_pos, (1, model.n_positions - 2), 3)
     shapes = fit_shapes(pca.project(rows), evidence)

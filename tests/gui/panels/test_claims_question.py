@@ -136,7 +136,7 @@ def test_counts_agree_with_the_verdicts_and_the_figure_has_every_claim(ledger):
     for value, words in ((2.5, "; walks. 3 of them reach"), (-1.0, " None of them reach")):
         share = "2 to 21 %" if value > 0 else "0 to 9 %"
         said = f"{words} the measured value: {share} of all such tables, with 95 % confidence."
-        assert null_text(Verdict(CLAIMS[0], value, null=reached)).endswith(said)
+        assert null_text(Verdict(claim, value, null=reached)).endswith(said)
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", reached)) == "as any curve"
     by_chance = null_of("frames", "random rotations", [0.0])
     assert word(Verdict(CLAIMS[0], 0.0, "as any smooth curve", by_chance)) == "as by chance"

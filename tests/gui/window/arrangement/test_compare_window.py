@@ -45,7 +45,7 @@ def test_rows_and_the_add_button(application, table, settle, write_table, helix)
     session = application.session
     assert column(application, "Model") == MODELS
     assert column(application, "Range") == RANGES
-    assert column(application, "Turns")[2] == "2.98"
+    assert column(application, "Turns")[2] == "2.98 (2.98–2.98)"
     assert session.notice is None
     panel = application.window.panels["compare"]
     button = panel.buttons["Add model…"]
@@ -53,7 +53,7 @@ def test_rows_and_the_add_button(application, table, settle, write_table, helix)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     assert menu.pos() == button.mapToGlobal(QPoint(0, button.height()))
-    (sample,) = [one for one in menu.actions() if "sample" in one.text().lower()]
+    (sample,) = [one for one in menu.actions() if one.text() == "Helixscope sample"]
     sample.trigger()
     menu.close()
     for number in range(4):
