@@ -172,8 +172,8 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
 
     def walk(value: Any, prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
         nonlocal entries
-        inside = _inside(value)
-        entries += len(inside)
+        inside, searched = _inside(value)
+        entries += searched
         if entries > MAX_ENTRIES or depth > MAX_DEPTH or len(prefix) > MAX_NAME:
             raise SourceError(
                 f"{name} has more entries than any model, or entries nested without end.",
@@ -188,16 +188,19 @@ def walk_entries(name: str, content: Any) -> Iterator[tuple[str, Any]]:
     return walk(content, "", 0)
 
 
-def _inside(value: Any) -> Mapping[Any, Any]:
-    """Return the entries of a dictionary or a compiled module, or those in a sequence."""
+def _inside(value: Any) -> tuple[Mapping[Any, Any], int]:
+    """Return the entries of a dictionary or a compiled module, or the dictionaries in a sequence.
+
+    The second result is how many were looked at.
+    """
     if isinstance(value, StandIn) and type(value.state) is dict and _is_compiled(value.of):
         state: dict[Any, Any] = value.state
-        return state
+        return state, len(state)
     if isinstance(value, dict):
-        return value
+        return value, len(value)
     if type(value) in (list, tuple) and len(value) <= MAX_LIST:
-        return {str(n): i if isinstance(i, dict) else None for n, i in enumerate(value)}
-    return {}
+        return {str(n): one for n, one in enumerate(value) if isinstance(one, dict)}, len(value)
+    return {}, 0
 
 
 def _is_state(value: dict[Any, Any]) -> bool:
