@@ -28,7 +28,7 @@ SHORT_ARTICLES = {
     WHY: "Comments",
     OURS: "Helixscope",
 }
-COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
+_COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
     "id": lambda verdict: verdict.claim.id,
     "article": lambda verdict: verdict.claim.article,
     "statement": lambda verdict: verdict.claim.statement,
@@ -162,9 +162,9 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     """Write the ledger as CSV, numbers in full precision; missing numbers are empty cells."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(_COLUMNS)
     for verdict in verdicts:
-        values = (read(verdict) for read in COLUMNS.values())
+        values = (read(verdict) for read in _COLUMNS.values())
         writer.writerow("" if value is None else cell(str(value)) for value in values)
     return file.getvalue()
 

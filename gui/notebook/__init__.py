@@ -1,1 +1,0 @@
-"""What scripts and notebooks get: an opened model, its figures, tables, and pages."""
