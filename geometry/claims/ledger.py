@@ -85,8 +85,13 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
     # First what is known; claims about random curves, which take seconds, are the last.
     order = sorted(checks, key=lambda check: (not check.known, check.of_curves))
 
-    def so_far(share: float, message: str) -> Checking:
+    def so_far(share: float, message: str, *, final: bool = False) -> Checking:
         verdicts = adjust_verdicts([check.verdict for check in checks], measured.model.notes)
+        if not final:  # more draws may change the outcome of those that are unusual
+            verdicts = tuple(
+                replace(verdict, outcome=None) if check.unusual(verdict) else verdict
+                for check, verdict in zip(checks, verdicts, strict=True)
+            )
         return Checking(share, message, verdicts)
 
     for place, one in enumerate(order):
@@ -116,7 +121,7 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
             yield replace(last, share=done, message=f"{DRAWING}: {draws} of each kind, {share:.0%}")
         for one in by_claim.values():
             one.decide(draws)
-        last = so_far((1.0 + begun) / 2, DRAWING)
+        last = so_far((1.0 + begun) / 2, DRAWING, final=wave == 1)
         rare = _rare(checks, last.verdicts)
     yield replace(last, share=1.0)
 

@@ -10,7 +10,7 @@ from geometry.claims.claim_nulls import PROCESSES, CurveDraws
 from geometry.claims.claims import CLAIMS, check_claims
 from geometry.claims.effect_claims import EFFECT_CLAIMS
 from geometry.claims.group_claims import GROUP_CLAIMS
-from geometry.claims.ledger import check, check_together
+from geometry.claims.ledger import check, check_in_steps, check_together
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import report
 from geometry.evidence.drawn_tables import CURVES
@@ -116,6 +116,22 @@ def test_draws_stop_where_a_claim_fails_and_go_on_where_it_may_hold(measured):
     assert alone.outcome == "holds"
     assert asked["holds"] == [ledger.FIRST, ledger.TIMES * 11 * 20 - 1]
     assert alone.p_adjusted == pytest.approx(0.05 / ledger.TIMES)
+
+
+def test_no_outcome_is_shown_that_more_draws_may_change(measured):
+    def null(claim, measured, draws):
+        return null_of("turned", "tables", np.resize([0.0, 0.1], draws))
+
+    each = [claim(f"a.{i}", null=null) for i in range(3)]
+    each += [
+        claim("high", expected=at_least(2.0), null=null),
+        claim("usual", 0.05, at_least(0.0), null),
+    ]
+    steps = [[one.outcome for one in step.verdicts] for step in check_in_steps(each, measured)]
+    assert steps[-1] == ["holds"] * 3 + ["does not hold", "as any smooth curve"]
+    assert len(steps) > 4
+    for step in steps[:-1]:
+        assert all(shown in (None, final) for shown, final in zip(step, steps[-1], strict=True))
 
 
 def test_claims_are_not_decided_by_few_draws_that_do_not_reach_them(measured):
