@@ -226,8 +226,9 @@ def draw_figure(cells: Cells, path: Path) -> None:
         left.axhline(100 * FAILS, color="0.6", lw=0.8, ls=":")
         left.set(xlabel="factor of the bounds", ylabel="called remarkable, %", ylim=(0, 30))
         left.legend(fontsize=6)
-        for name in (*HELICES, CIRCLE):
-            right.plot(worst, shares(name), label=name)
+        power = {name: shares(name) for name in (*HELICES, CIRCLE)}
+        for name in sorted(power, key=lambda name: power[name].sum())[:6]:
+            right.plot(worst, power[name], label=name)
         at = int(np.abs(BOUNDS - 1.0).argmin())
         right.axvline(worst[at], color="0.6", lw=0.8)
         right.set(
