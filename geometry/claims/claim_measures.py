@@ -65,6 +65,8 @@ def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
 
 def beside_a_line(measured: Measurements) -> float:
     """Share of what the best straight line leaves of the rows that two components hold."""
+    from scipy.linalg import eigvalsh  # slow to import
+
     rows, _ = in_unit(measured.rows)
     if len(rows) < 4 or measured.pca.rank < 3:
         raise too_few(measured)
@@ -75,7 +77,8 @@ def beside_a_line(measured: Measurements) -> float:
     if total < 1e-12 * float(np.square(centred).sum()):
         return 0.0  # a line leaves nothing
     gram = left.T @ left if left.shape[1] < len(left) else left @ left.T
-    return float(np.linalg.eigvalsh(gram)[-2:].sum()) / total
+    leading = eigvalsh(gram, subset_by_index=[len(gram) - 2, len(gram) - 1], check_finite=False)
+    return float(leading.sum()) / total
 
 
 def turning(measured: Measurements) -> float:

@@ -14,6 +14,7 @@ from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_ta
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_nulls import RULE_DRAWS, rule_nulls
 from geometry.models.sources.computed import model_of_table
+from geometry.models.sources.source import Source
 
 COLUMNS = 16
 """Columns of the tables for claims about single entries."""
@@ -127,12 +128,13 @@ def _drawn(
     like, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
     if kind == "walk":
         like = like + (rows[0] - like[0])  # but begins where they do
-    length, like = len(thinned(rows, most)), thinned(like, most)
+    length, like, source = len(thinned(rows, most)), thinned(like, most), Source.parse("drawn")
     for table in drawn_tables(like, kind, 10**9, columns=few, length=length):
         step = (len(table) - 1) / max(len(rows) - 1, 1)  # below 1 if it is thinned
         ends = (int(first * step), int(last * step))
-        drawn = Measurements(model_of_table("drawn", table), Scope(ends))
+        drawn = Measurements(model_of_table("drawn", table, source=source), Scope(ends))
         drawn.lag_step = LAG_STEP if len(table) > LAG_STEP * LAGS[-1] else 1
+        drawn.n_components = 3
         yield drawn
 
 

@@ -346,8 +346,9 @@ def _leading(measured: Measurements, count: int = LEADING) -> Array:
 
 def turned_heaviest(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`heaviest` for directions that are turned at random."""
-    d = measured.model.d_model
-    return sparsity_nulls(min(3, d), d, max(TURNED_ENTRIES, draws)).mean_mass_top40
+    d, most = measured.model.d_model, max(TURNED_ENTRIES, draws)
+    nulls = measured.once(("turned", most), lambda: sparsity_nulls(min(3, d), d, most))
+    return nulls.mean_mass_top40
 
 
 def entries_used(measured: Measurements) -> float:
@@ -357,7 +358,7 @@ def entries_used(measured: Measurements) -> float:
 
 def turned_entries(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`entries_used` for directions that are turned at random."""
-    return _random_entries(measured, draws, _entries_for)
+    return _random_entries(claim, measured, draws, _entries_for)
 
 
 def _entries_for(vectors: Array) -> float:
@@ -366,11 +367,16 @@ def _entries_for(vectors: Array) -> float:
     return float((int((held < 0.9 - 1e-12).sum()) + 1) / vectors.shape[1])
 
 
-def _random_entries(measured: Measurements, draws: int, measure: Callable[[Array], float]) -> Null:
-    d, rng = measured.model.d_model, np.random.default_rng(0)
-    k = min(LEADING, d)
-    drawn = [measure(random_frame(k, d, rng)) for _ in range(max(TURNED_ENTRIES, draws))]
-    return null_of("turned", TURNED, drawn)
+def _random_entries(
+    claim: ModelClaim, measured: Measurements, draws: int, measure: Callable[[Array], float]
+) -> Null:
+    d, most = measured.model.d_model, max(TURNED_ENTRIES, draws)
+
+    def drawn() -> Null:
+        rng, k = np.random.default_rng(0), min(LEADING, d)
+        return null_of("turned", TURNED, [measure(random_frame(k, d, rng)) for _ in range(most)])
+
+    return measured.once(("turned", claim.id, most), drawn)
 
 
 def tokens_there(measured: Measurements) -> float:
@@ -401,7 +407,7 @@ def turned_shared(claim: ModelClaim, measured: Measurements, draws: int) -> Null
     """Draw :func:`shared_entries` for directions that are turned at random."""
     energy = _energy(measured)
     return _random_entries(
-        measured, draws, lambda frame: _shared(np.square(frame).sum(axis=0), energy)
+        claim, measured, draws, lambda frame: _shared(np.square(frame).sum(axis=0), energy)
     )
 
 

@@ -78,6 +78,8 @@ class MeasuredRange:
     """Whether the null distributions are drawn."""
     lag_step = 1
     """Distance of the lags of :attr:`look_back`: more for a random curve, to be faster."""
+    n_components = N_COMPONENTS
+    """How many components :attr:`pca` has: three of a random curve."""
 
     def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
         self.model, self.range_was_read = model, False
@@ -98,8 +100,8 @@ class MeasuredRange:
 
     @of_range
     def pca(self) -> PositionPCA:
-        """Exact components of the range: at least ten, as far as they exist."""
-        return fit_pca(self.model.W_pos, self.positions, N_COMPONENTS)
+        """Exact components of the range, as far as they exist."""
+        return fit_pca(self.model.W_pos, self.positions, self.n_components)
 
     @of_range
     def residual(self) -> Array:

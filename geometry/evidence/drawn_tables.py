@@ -181,12 +181,13 @@ def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int)
         # The lower triangle of the coefficients' LQ decomposition.
         table[:, :k] = modes @ bartlett_factor(d, k, 1, rng)[0]
         if remainder is not None:
-            table[:, k:-1] = np.sqrt(d / n_remainder) * remainder(rng, n_remainder)
+            np.multiply(remainder(rng, n_remainder), np.sqrt(d / n_remainder), table[:, k:-1])
         # Relative to the span of the coefficients, the origin has a random direction.
         outside = np.sqrt(rng.chisquare(d - k - n_remainder))
         direction = np.append(rng.standard_normal(k + n_remainder), outside)
         table[:, -1] = 0.0
-        yield table + direction * (length / np.linalg.norm(direction))
+        table += direction * (length / np.linalg.norm(direction))
+        yield table
 
 
 def _origin(X: Array, kind: Kind) -> Array:
@@ -349,13 +350,17 @@ def _walk(X: Array, m: int) -> tuple[Array, _Remainder | None]:
         return modes, None
     steps = np.sqrt(np.diff(grown, prepend=0.0))[:, None]
     stretch = np.clip(np.searchsorted(ends, np.arange(m), side="right") - 1, 0, len(of_ends) - 1)
-    along = share[np.arange(m), stretch][:, None]
+    rows = np.arange(m)
+    lines = np.zeros((m, len(ends)))
+    lines[rows, stretch + 1] = share[rows, stretch]
+    lines[rows, stretch] = 1.0 - share[rows, stretch]
 
     def bridges(rng: np.random.Generator, columns: int) -> Array:
-        walk = np.cumsum(steps * rng.standard_normal((m, columns)), axis=0)
-        begin, end = walk[ends[stretch]], walk[ends[stretch + 1]]
-        bridge: Array = walk - begin - along * (end - begin)
-        return bridge
+        walk = rng.standard_normal((m, columns))
+        walk *= steps
+        np.cumsum(walk, axis=0, out=walk)
+        walk -= lines @ walk[ends]
+        return walk
 
     return modes, bridges
 
@@ -364,6 +369,8 @@ def _other_phases(
     X: Array, draws: int, rng: np.random.Generator, m: int, columns: int | None
 ) -> Iterator[Array]:
     """Draw the table with random phases of the waves of its components' courses."""
+    from scipy import fft  # slow to import
+
     origin, (n, d) = X.mean(axis=0), X.shape
     centred = X - origin
     values, vectors = np.linalg.eigh(centred.T @ centred if d <= n else centred @ centred.T)
@@ -378,20 +385,26 @@ def _other_phases(
         np.sqrt(left / (n * d)),
         min(NOISE if left > sum(sizes**2) / 8 else 16, d - used),
     )
-    chosen = None if columns is None else _chosen(d, columns)
+    chosen, mean = None if columns is None else _chosen(d, columns), origin @ axes
+    outside = np.sqrt(max(float(origin @ origin) - float(np.square(mean).sum()), 0.0))
+    waves = np.empty(amplitudes.shape, dtype=np.complex128)
     for _ in range(draws):
-        phases = np.exp(2j * np.pi * rng.random(amplitudes.shape))
-        drawn = np.fft.irfft(amplitudes * phases, n=m, axis=0)
-        drawn = (drawn - drawn.mean(axis=0)) + origin @ axes
+        phases = 2 * np.pi * rng.random(amplitudes.shape)
+        np.multiply(amplitudes, np.cos(phases), waves.real)
+        np.multiply(amplitudes, np.sin(phases), waves.imag)
+        drawn = fft.irfft(waves, n=m, axis=0)
+        drawn += mean - drawn.mean(axis=0)
         if chosen is not None:
             inside = drawn @ axes[chosen].T
-            outside = origin[chosen] - axes[chosen] @ (origin @ axes)
-            yield inside + outside + noise * rng.standard_normal((m, len(chosen)))
+            inside += origin[chosen] - axes[chosen] @ mean
+            yield inside + noise * rng.standard_normal((m, len(chosen)))
             continue
-        rest = noise * np.sqrt(d / beside) * rng.standard_normal((m, beside)) if beside else None
-        outside = np.sqrt(max(float(origin @ origin) - float(np.square(origin @ axes).sum()), 0.0))
-        parts = [drawn, np.full((m, 1), outside)]
-        yield np.hstack(parts if rest is None else [*parts, rest])
+        table = np.empty((m, used + 1 + beside))
+        table[:, :used], table[:, used] = drawn, outside
+        if beside:
+            rest = rng.standard_normal((m, beside))
+            np.multiply(rest, noise * np.sqrt(d / beside), table[:, used + 1 :])
+        yield table
 
 
 def _between(modes: Array, m: int) -> Array:

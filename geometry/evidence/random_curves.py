@@ -7,6 +7,7 @@ coefficients G (k, d). The parameters of the modes are drawn anew for each curve
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,9 @@ SLOW_MEANINGS: Mapping[SlowKind, str] = {
     "fourier": "random Fourier series, equally strong from 0.5 to between 1.5 and 3 cycles",
     "cosines": "cosine series of 3 to 6 equally strong terms, from half a cycle on",
 }
+
+RANK_WAVES = 16
+"""Waves of which the components of a curve of few components are sums."""
 
 
 def slow_modes(kind: SlowKind, m: int, rng: np.random.Generator) -> Array:
@@ -40,48 +44,53 @@ def slow_modes(kind: SlowKind, m: int, rng: np.random.Generator) -> Array:
     (m, k) float64
         Modes with a mean square over rows of 1 in all, after centring.
     """
-    modes = _MODES[kind](np.linspace(0.0, 1.0, m), rng)
+    modes = _MODES[kind](m, rng)
     modes = modes - modes.mean(axis=0)
     size = float(np.sqrt(np.square(modes).sum() / m))
     scaled: Array = modes / size if size > 0.0 else modes
     return scaled
 
 
-def _spline(t: Array, rng: np.random.Generator) -> Array:
+def _spline(m: int, rng: np.random.Generator) -> Array:
+    return _splines(m, int(rng.integers(4, 9)))
+
+
+@lru_cache(maxsize=32)
+def _splines(m: int, knots: int) -> Array:
     from scipy.interpolate import CubicSpline  # slow to import
 
-    knots = int(rng.integers(4, 9))
-    modes: Array = CubicSpline(np.linspace(0.0, 1.0, knots), np.eye(knots))(t)
+    through_each = CubicSpline(np.linspace(0.0, 1.0, knots), np.eye(knots))
+    modes: Array = through_each(np.linspace(0.0, 1.0, m))
     return modes
 
 
-def _rank(t: Array, rng: np.random.Generator) -> Array:
+def _rank(m: int, rng: np.random.Generator) -> Array:
     """Draw components from a squared-exponential process of twice the range's period."""
     components, length = int(rng.integers(3, 7)), rng.uniform(0.1, 0.3)
-    waves = np.arange(1, 17)
-    strengths = np.exp(-np.square(np.pi * waves * length) / 4)
-    courses = _series(t, waves / 2) * np.tile(strengths, 2)
+    strengths = np.exp(-np.square(np.pi * np.arange(1, RANK_WAVES + 1) * length) / 4)
     relative = rng.uniform(0.5, 1.0, components)
-    drawn: Array = courses @ rng.standard_normal((courses.shape[1], components)) * relative
-    return drawn
+    coefficients = rng.standard_normal((2 * RANK_WAVES, components)) * relative
+    return _series(m, 0.5, RANK_WAVES) @ (np.tile(strengths, 2)[:, None] * coefficients)
 
 
-def _fourier(t: Array, rng: np.random.Generator) -> Array:
-    spacing = rng.choice((0.5, 0.25, 0.1))
-    return _series(t, np.arange(0.5, rng.uniform(1.5, 3.0) + 1e-9, spacing))
+def _fourier(m: int, rng: np.random.Generator) -> Array:
+    spacing = float(rng.choice((0.5, 0.25, 0.1)))
+    return _series(m, spacing, len(np.arange(0.5, rng.uniform(1.5, 3.0) + 1e-9, spacing)))
 
 
-def _cosines(t: Array, rng: np.random.Generator) -> Array:
-    modes: Array = np.cos(np.pi * np.outer(t, np.arange(1, rng.integers(4, 8))))
-    return modes
+def _cosines(m: int, rng: np.random.Generator) -> Array:
+    count = int(rng.integers(4, 8)) - 1
+    return _series(m, 0.5, count)[:, :count]
 
 
-def _series(t: Array, cycles: Array) -> Array:
-    angles = 2 * np.pi * np.outer(t, cycles)
+@lru_cache(maxsize=64)
+def _series(m: int, spacing: float, count: int) -> Array:
+    """Return cosines, then sines, of half a cycle over m rows and so many more, evenly spaced."""
+    angles = 2 * np.pi * np.outer(np.linspace(0.0, 1.0, m), 0.5 + spacing * np.arange(count))
     return np.hstack([np.cos(angles), np.sin(angles)])
 
 
-_MODES: Mapping[SlowKind, Callable[[Array, np.random.Generator], Array]] = {
+_MODES: Mapping[SlowKind, Callable[[int, np.random.Generator], Array]] = {
     "spline": _spline,
     "rank": _rank,
     "fourier": _fourier,

@@ -20,6 +20,8 @@ from geometry.pca.components import Array, block_means, check_range, check_table
 
 #: Queries whose scores are in memory at a time.
 BLOCK_ROWS = 128
+#: Scores in memory at a time, of so many heads together as have no more, or of one.
+TOGETHER = 2**17
 #: Lags from 0 to this are near.
 NEAR = 10
 #: Maximum rows and columns of a small map.
@@ -116,18 +118,22 @@ def head_kernels(
     scores, attention = np.zeros((2, n_heads, len(lags)))
     squares = np.zeros(n_heads)
     maps = np.zeros((n_heads, averaging.shape[1], averaging.shape[1]), np.float32)
-    for head in range(n_heads):
+    count = min(BLOCK_ROWS, last - first + 1)
+    together = max(1, TOGETHER // (count * (n + count)))
+    for start in range(0, n_heads, together):
+        some = slice(start, start + together)
         with one_thread():
-            for block in _blocks(heads, head, first, last):
-                sums = block.sum_by_lag(np.ones(len(block.rows), kind))
-                into = slice(block.least_lag - least, block.least_lag - least + len(sums))
-                scores[head, into] += sums
-                squares[head] += block.sum_of_squares()
+            for block in _blocks(heads, some, first, last):
+                sums = block.sum_by_lag(np.ones((1, len(block.rows)), kind))
+                into = slice(block.least_lag - least, block.least_lag - least + sums.shape[1])
+                scores[some, into] += sums
+                squares[some] += block.sum_of_squares()
                 inverse = block.soften()
-                attention[head, into] += block.sum_by_lag(inverse)
-                _add_small(maps[head], block, inverse, averaging, first)
-        if on_head is not None:
-            on_head((head + 1) / n_heads)
+                attention[some, into] += block.sum_by_lag(inverse)
+                _add_small(maps[some], block, inverse, averaging, first)
+        for head in range(n_heads)[some]:
+            if on_head is not None:
+                on_head((head + 1) / n_heads)
     queries = last - first + 1
     near = attention[:, (lags >= 0) & (lags <= NEAR)].sum(axis=1) / queries
     distance = attention @ np.abs(lags) / queries
@@ -169,11 +175,11 @@ def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int])
     size = last - first + 1
     found = np.zeros((size, size), heads.queries.dtype)
     with one_thread():
-        for block in _blocks(heads, head, first, last):
-            inverse = block.soften()
+        for block in _blocks(heads, slice(head, head + 1), first, last):
+            (inverse,) = block.soften()
             low, high = max(first, block.start), min(last + 1, block.stop)
             rows = slice(block.rows.start - first, block.rows.stop - first)
-            part = block.cells[:, low - block.start : high - block.start]
+            part = block.cells[0, :, low - block.start : high - block.start]
             np.multiply(part, inverse[:, None], out=found[rows, low - first : high - first])
     read_only(found)
     return found
@@ -182,14 +188,14 @@ def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int])
 def _add_small(
     small: Floats, block: _Block, inverse: Floats, averaging: Floats, first: int
 ) -> None:
-    """Add a block's attention to the small map of a range."""
+    """Add a block's attention to the small maps of a range."""
     low, high = max(first, block.start), min(first + len(averaging), block.stop)
     rows = averaging[block.rows.start - first : block.rows.stop - first]
-    step = -(-len(averaging) // len(small))
+    step = -(-len(averaging) // small.shape[1])
     into = slice((block.rows.start - first) // step, (block.rows.stop - 1 - first) // step + 1)
-    cells = block.cells[:, low - block.start : high - block.start]
-    down = (rows[:, into] * inverse[:, None]).T @ cells
-    small[into] += down @ averaging[low - first : high - first]
+    cells = block.cells[:, :, low - block.start : high - block.start]
+    down = (rows[:, into].T * inverse[:, None]) @ cells
+    small[:, into] += down @ averaging[low - first : high - first]
 
 
 def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
@@ -216,7 +222,7 @@ def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
 
 
 class _Block:
-    """Scores of some queries with all positions that any of them may attend to.
+    """Scores of some queries of some heads with all positions that any of them may attend to.
 
     Each row is shifted by one more place, so that a column of the underlying buffer holds one lag:
     a sum by lag is a product with the buffer, and masked scores, which depend on the lag alone, are
@@ -226,53 +232,61 @@ class _Block:
     def __init__(
         self, queries: Floats, keys: Floats, rows: range, start: int, lags: tuple[int, int]
     ) -> None:
-        count, width = len(queries), len(keys)
+        (heads, count, _), width = queries.shape, keys.shape[1]
         self.rows, self.start, self.stop = rows, start, start + width
         span = count + width - 1
-        self._buffer = np.zeros((count, span), queries.dtype)
+        self._buffer = np.zeros((heads, count, span), queries.dtype)
         step = self._buffer.itemsize
         self.cells: Floats = np.lib.stride_tricks.as_strided(
-            self._buffer.reshape(-1)[count - 1 :], (count, width), ((span - 1) * step, step)
+            self._buffer.reshape(-1)[count - 1 :],
+            (heads, count, width),
+            (count * span * step, (span - 1) * step, step),
         )
-        np.matmul(queries, keys.T, out=self.cells)
+        np.matmul(queries, keys.transpose(0, 2, 1), out=self.cells)
         # Lags decrease from column to column.
         most = rows.stop - 1 - start
         self._allowed = slice(max(0, most - lags[1]), min(span, most - lags[0] + 1))
         self.least_lag = most - self._allowed.stop + 1
 
     def sum_by_lag(self, weights: Floats) -> Floats:
-        """Return weighted sums over the queries for each allowed lag, in increasing order."""
-        sums: Floats = weights @ self._buffer[:, self._allowed]
-        return sums[::-1]
+        """Return weighted sums over the queries for each allowed lag, in increasing order.
 
-    def sum_of_squares(self) -> float:
-        """Return the sum of all squared scores of allowed pairs, before :meth:`soften`."""
-        part = self._buffer[:, self._allowed]
-        return float(np.einsum("ij,ij->", part, part, dtype=np.float64))
+        Parameters
+        ----------
+        weights : (heads or 1, rows)
+        """
+        sums: Floats = (weights[:, None] @ self._buffer[:, :, self._allowed])[:, 0]
+        return sums[:, ::-1]
+
+    def sum_of_squares(self) -> Array:
+        """Return sums of all squared scores of allowed pairs, before :meth:`soften`, (heads,)."""
+        part = self._buffer[:, :, self._allowed]
+        squares: Array = np.einsum("hij,hij->h", part, part, dtype=np.float64)
+        return squares
 
     def soften(self) -> Floats:
-        """Exponentiate the scores in place; return the inverse of their sums, (rows,)."""
+        """Exponentiate the scores in place; return the inverse of their sums, (heads, rows)."""
         beside = (slice(0, self._allowed.start), slice(self._allowed.stop, None))
         for columns in beside:
-            self._buffer[:, columns] = -np.inf
-        self.cells -= self.cells.max(axis=1, keepdims=True)
+            self._buffer[:, :, columns] = -np.inf
+        self.cells -= self.cells.max(axis=2, keepdims=True)
         np.maximum(self.cells, LEAST, out=self.cells)
         np.exp(self.cells, out=self.cells)
         for columns in beside:
-            self._buffer[:, columns] = 0.0
-        return 1 / (self._buffer @ np.ones(self._buffer.shape[1], self._buffer.dtype))
+            self._buffer[:, :, columns] = 0.0
+        return 1 / (self._buffer @ np.ones(self._buffer.shape[2], self._buffer.dtype))
 
 
-def _blocks(heads: HeadProjections, head: int, first: int, last: int) -> Iterator[_Block]:
-    """Yield the scores of the range's queries, block by block."""
+def _blocks(heads: HeadProjections, some: slice, first: int, last: int) -> Iterator[_Block]:
+    """Yield the scores of the range's queries in some heads, block by block."""
     n = heads.queries.shape[1]
     lags = _lags(heads, first, last)
-    queries = heads.queries[head] * heads.queries.dtype.type(heads.scale)
+    queries = heads.queries[some, first : last + 1] * heads.queries.dtype.type(heads.scale)
     for begin in range(first, last + 1, BLOCK_ROWS):
         rows = range(begin, min(begin + BLOCK_ROWS, last + 1))
         start, stop = max(0, begin - lags[1]), min(n, rows.stop - lags[0])
-        keys = heads.keys[head, start:stop]
-        yield _Block(queries[begin : rows.stop], keys, rows, start, lags)
+        keys = heads.keys[some, start:stop]
+        yield _Block(queries[:, begin - first : rows.stop - first], keys, rows, start, lags)
 
 
 def _lags(heads: HeadProjections, first: int, last: int) -> tuple[int, int]:

@@ -285,10 +285,15 @@ def similarity_nulls(
 def _units(
     W_pos: npt.ArrayLike, positions: tuple[int, int], pca: PositionPCA | None
 ) -> tuple[tuple[int, int], Array]:
-    """Return the range and its unit-length rows, perhaps projected first; zeros stay zeros."""
+    """Return the range and its unit-length rows, perhaps projected first; zeros stay zeros.
+
+    Those that are projected are given in an orthonormal basis of the components and the mean.
+    """
     rows, positions = rows_of_range(W_pos, positions)
     rows, unit = in_unit(rows)
     if pca is not None:
         pca = replace(pca, mean=pca.mean / unit)
-        rows = pca.mean + pca.project(rows) @ pca.components
+        along = pca.components @ pca.mean
+        beside = np.linalg.norm(pca.mean - along @ pca.components)
+        rows = np.column_stack([pca.project(rows) + along, np.full(len(rows), beside)])
     return positions, unit_rows(rows)

@@ -28,6 +28,8 @@ def check_settings(layers: Layers) -> None:
         A setting is invalid, which would end a report or a panel later.
     """
     place, config = layers.architecture, layers.architecture.config
+    if not config:
+        return
     for key in ("vocab_size", "type_vocab_size", "num_hidden_groups"):
         place.setting(key)
     _ = layers.count, layers.n_heads, layers.width, layers.neurons, layers.d_head

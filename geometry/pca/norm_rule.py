@@ -1,5 +1,7 @@
 """The rule on norms: rows that differ in length from those around them."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -56,12 +58,11 @@ def outlyingness_at_ends(W_pos: npt.ArrayLike) -> tuple[float, float]:
         When W_pos is no table.
     """
     rows, _ = in_unit(check_table(W_pos))
-    mean, n = rows.mean(axis=0), NEIGHBOURS + 1
-    first, last = (
-        np.maximum(*shares_of_bounds(row_norms(end), row_norms(end - mean)))
-        for end in (rows[:n], rows[-n:])
-    )
-    return float(first[0]), float(last[-1])
+    n = NEIGHBOURS + 1
+    ends = np.concatenate([rows[:n], rows[: -n - 1 : -1]])  # each inwards
+    norms = (row_norms(part).reshape(2, n) for part in (ends, ends - rows.mean(axis=0)))
+    first, last = np.maximum(*shares_of_bounds(*norms, _of_first))
+    return float(first), float(last)
 
 
 def log_ratios(norms: Array) -> Array:
@@ -88,24 +89,37 @@ def log_ratios(norms: Array) -> Array:
     start = np.clip(np.arange(n) - (count + 1) // 2, 0, n - count - 1)
     window = start[:, None] + np.arange(count + 1)
     others = window[window != np.arange(n)[:, None]].reshape(n, count)
+    return _log_ratio(norms, norms[others])
+
+
+def _of_first(norms: Array) -> Array:
+    """Return that difference for the first of some norms (…, n), all others being near it."""
+    return _log_ratio(norms[..., 0], norms[..., 1:])
+
+
+def _log_ratio(norms: Array, others: Array) -> Array:
     least = np.finfo(np.float64).tiny
-    typical = np.maximum(np.median(norms[others], axis=1), least)
+    typical = np.maximum(np.median(others, axis=-1), least)
     ratios: Array = np.abs(np.log(np.maximum(norms, least)) - np.log(typical))
     return ratios
 
 
-def shares_of_bounds(values: Array, about_mean: Array) -> tuple[Array, Array]:
+def shares_of_bounds(
+    values: Array, about_mean: Array, ratios: Callable[[Array], Array] = log_ratios
+) -> tuple[Array, Array]:
     """Return by both rules how far out each position is, over the rule's bound.
 
     Parameters
     ----------
-    values, about_mean : (n,)
+    values, about_mean : (…, n)
         Norms, and norms about the mean row.
+    ratios
+        How far norms (…, n) are from those near them.
     """
-    least = ROUNDING * float(values.max())
+    least = ROUNDING * values.max(axis=-1, keepdims=True)
     return (
-        log_ratios(values) / OUTLIER_LOG_RATIO,
-        log_ratios(np.maximum(about_mean, least)) / ABOUT_MEAN_LOG_RATIO,
+        ratios(values) / OUTLIER_LOG_RATIO,
+        ratios(np.maximum(about_mean, least)) / ABOUT_MEAN_LOG_RATIO,
     )
 
 

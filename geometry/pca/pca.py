@@ -33,6 +33,8 @@ from the singular value decomposition of the rows themselves."""
 CONVERGED = 2e-14
 """‖XᵀX·v − θ·v‖ ≤ 2e-14·σ₁²: as good as a dense decomposition's backward error."""
 SMALL = 256
+FEW = 1 / 20
+"""Share of the directions up to which they are computed alone: more take as long as all."""
 
 
 def fit_pca(
@@ -91,14 +93,24 @@ def _decompose(centred: Array, k: int) -> tuple[Array, Array]:
 
 def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
     m, d = centred.shape
+    eigenvalues, vectors = _leading(centred.T @ centred if m >= d else centred @ centred.T, k)
     if m >= d:
-        eigenvalues, vectors = np.linalg.eigh(centred.T @ centred)
-        return eigenvalues[: -k - 1 : -1], vectors[:, : -k - 1 : -1].T
-    eigenvalues, vectors = np.linalg.eigh(centred @ centred.T)
+        return eigenvalues, vectors.T
     # Rounding tilts the images of weak directions against each other by at most
     # 1e-16 / EIGENVALUE_FLOOR; QR makes them orthonormal again.
-    images = np.linalg.qr(centred.T @ vectors[:, : -k - 1 : -1])[0]
-    return eigenvalues[: -k - 1 : -1], images.T
+    return eigenvalues, np.linalg.qr(centred.T @ vectors)[0].T
+
+
+def _leading(gram: Array, k: int) -> tuple[Array, Array]:
+    """Return the k largest eigenvalues of a matrix, decreasing, and their vectors as columns."""
+    n = len(gram)
+    if k > FEW * n:
+        values, vectors = np.linalg.eigh(gram)
+    else:
+        from scipy.linalg import eigh  # slow to import, and not needed to show a curve
+
+        values, vectors = eigh(gram, subset_by_index=[n - k, n - 1], check_finite=False)
+    return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
 
 
 def _from_krylov(centred: Array, k: int) -> tuple[Array, Array] | None:
