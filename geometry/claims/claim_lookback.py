@@ -18,7 +18,7 @@ from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import NEAR, head_kernels
 from geometry.measures.lookback import Kind, LookBack, Scoring, look_back_each
-from geometry.models.head_projections import project_heads
+from geometry.models.head_projections import project_each, project_heads
 from geometry.pca.components import Array, about_mean
 from geometry.pca.unit import unit_of
 
@@ -28,12 +28,12 @@ HEAD_LAG = 10
 LOCAL = 0.9
 """A head with a larger share of its attention on the nearest positions is local."""
 LAYER = 0
-TOGETHER = 1024
-"""Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
 LAST = 32
 """Queries of the draws, counted from the last."""
 KEYS = 128
 """Keys of the draws, counted from the last."""
+TOGETHER = 1024
+"""Rows of drawn tables that are projected together: few, or they do not stay in the cache."""
 THIN = 128
 """Positions whose scores with each other are compared, evenly spaced."""
 
@@ -202,13 +202,14 @@ def _through_weights(
     draws: int,
 ) -> Null:
     """Draw a quantity of the heads' queries and keys of turned rows."""
-    values: list[float] = []
     if unit_of(rows) == 1.0:
         rows = rows.astype(np.float32)  # as they are projected
     tables = drawn_tables(rows, "turned", draws)
-    while some := list(islice(tables, max(1, TOGETHER // len(rows)))):
-        together = _projected(measured, np.concatenate(some))  # the weights are read once
-        for start in range(0, len(some) * len(rows), len(rows)):
+    some = iter(lambda: list(islice(tables, max(1, TOGETHER // len(rows)))), [])
+    joined = map(np.concatenate, some)
+    values: list[float] = []
+    for together in project_each(measured.model, joined, LAYER, dtype=np.float32):
+        for start in range(0, together.queries.shape[1], len(rows)):
             part = slice(start, start + len(rows))
             queries, keys = together.queries[:, part], together.keys[:, part]
             values.append(measure(replace(together, queries=queries, keys=keys)))

@@ -70,11 +70,12 @@ def beside_a_line(measured: Measurements) -> float:
     rows, _ = in_unit(measured.rows)
     if len(rows) < 4 or measured.pca.rank < 3:
         raise too_few(measured)
-    centred = about_mean(rows)
+    left = about_mean(rows)
+    whole = float(np.vdot(left, left))
     s = np.arange(len(rows)) - (len(rows) - 1) / 2
-    left = centred - np.outer(s, s @ centred / (s @ s))
-    total = float(np.square(left).sum())
-    if total < 1e-12 * float(np.square(centred).sum()):
+    left -= np.outer(s, s @ left / (s @ s))
+    total = float(np.vdot(left, left))
+    if total < 1e-12 * whole:
         return 0.0  # a line leaves nothing
     gram = left.T @ left if left.shape[1] < len(left) else left @ left.T
     leading = eigvalsh(gram, subset_by_index=[len(gram) - 2, len(gram) - 1], check_finite=False)

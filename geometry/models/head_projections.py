@@ -7,6 +7,8 @@ layers have written to the residual stream.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,6 +16,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.heads import HeadProjections
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.attention_layer import AttentionLayer
+from geometry.models.matrices import WeightName
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
@@ -56,26 +59,51 @@ def project_heads(
         The checkpoint or the family lacks a tensor; or, with content, there is not exactly one
         LayerNorm before the attention.
     """
+    tables = [model.W_pos if rows is None else rows]
+    return next(project_each(model, tables, layer, content=content, dtype=dtype))
+
+
+def project_each(
+    model: PositionalModel,
+    tables: Iterable[npt.ArrayLike],
+    layer: int = 0,
+    *,
+    content: bool = False,
+    dtype: type[np.floating] = np.float64,
+) -> Iterator[HeadProjections]:
+    """Project tables of rows one by one; the weights are read once.
+
+    Parameters
+    ----------
+    tables
+        Each (n_positions, d_embedding), used instead of ``model.W_pos``.
+    model, layer, content, dtype
+        As of :func:`project_heads`.
+
+    Raises
+    ------
+    TensorUnavailable
+        As :func:`project_heads`.
+    """
     attention = AttentionLayer(model.layers, layer)
-    x = attention_input(model, attention, model.W_pos if rows is None else rows, content=content)
-    x = x.astype(dtype, copy=False)
-    n_heads = model.layers.known_heads()
-    W_Q, b_Q = attention.projection("W_Q")
-    queries = _split(_project(x, W_Q, b_Q), n_heads)
-    W_K, b_K = attention.projection("W_K")
-    d_head = queries.shape[2]
-    if W_K.shape[0] % d_head or n_heads % (W_K.shape[0] // d_head):
-        raise TensorUnavailable(
-            f"{len(W_K)} rows of W_K do not fit {n_heads} heads of {d_head} dimensions."
+    enter, n_heads = _entrance(model, attention, content), model.layers.known_heads()
+    (W_Q, b_Q), (W_K, b_K) = (_projection(attention, name, dtype) for name in ("W_Q", "W_K"))
+    for rows in tables:
+        x = enter(rows).astype(dtype, copy=False)
+        queries = _split(_project(x, W_Q, b_Q), n_heads)
+        d_head = queries.shape[2]
+        if W_K.shape[0] % d_head or n_heads % (W_K.shape[0] // d_head):
+            raise TensorUnavailable(
+                f"{len(W_K)} rows of W_K do not fit {n_heads} heads of {d_head} dimensions."
+            )
+        keys = _split(_project(x, W_K, b_K), len(W_K) // d_head)
+        if len(keys) < n_heads:
+            keys = np.repeat(keys, n_heads // len(keys), axis=0)
+        for array in (queries, keys):
+            array.flags.writeable = False
+        yield HeadProjections(
+            layer, queries, keys, attention.scale(d_head), model.causal, attention.window
         )
-    keys = _split(_project(x, W_K, b_K), len(W_K) // d_head)
-    if len(keys) < n_heads:
-        keys = np.repeat(keys, n_heads // len(keys), axis=0)
-    for array in (queries, keys):
-        array.flags.writeable = False
-    return HeadProjections(
-        layer, queries, keys, attention.scale(d_head), model.causal, attention.window
-    )
 
 
 def attention_input(
@@ -89,6 +117,13 @@ def attention_input(
 
     See :func:`project_heads`.
     """
+    return _entrance(model, attention, content)(rows)
+
+
+def _entrance(
+    model: PositionalModel, attention: AttentionLayer, content: bool
+) -> Callable[[npt.ArrayLike], Array]:
+    """Return the function of :func:`attention_input`, for which LayerNorm is read once."""
     first, own = attention.norms()
     e = 0.0
     if content:
@@ -102,13 +137,17 @@ def attention_input(
         norm = first or own
         assert norm is not None
         e = mean_token_norm(model, centred=norm.centred)
-    x = np.asarray(rows, dtype=np.float64)
-    if first is not None:
-        x = first(x, e)
-    x = attention.enter(x)
-    if own is not None:
-        x = own(x, e)
-    return x
+
+    def enter(rows: npt.ArrayLike) -> Array:
+        x = np.asarray(rows, dtype=np.float64)
+        if first is not None:
+            x = first(x, e)
+        x = attention.enter(x)
+        if own is not None:
+            x = own(x, e)
+        return x
+
+    return enter
 
 
 def mean_token_norm(model: PositionalModel, *, centred: bool = True) -> float:
@@ -131,17 +170,28 @@ def mean_token_norm(model: PositionalModel, *, centred: bool = True) -> float:
     return total / len(tokens)
 
 
+def _projection(
+    attention: AttentionLayer, name: WeightName, dtype: type[np.floating]
+) -> tuple[npt.NDArray[np.floating], npt.NDArray[np.floating] | None]:
+    weight, bias = attention.projection(name)
+    return weight.astype(dtype, copy=False), None if bias is None else bias.astype(
+        dtype, copy=False
+    )
+
+
 def _project(
-    x: npt.NDArray[np.floating], weight: Array, bias: Array | None
+    x: npt.NDArray[np.floating],
+    weight: npt.NDArray[np.floating],
+    bias: npt.NDArray[np.floating] | None,
 ) -> npt.NDArray[np.floating]:
     if weight.shape[1] != x.shape[1]:
         raise TensorUnavailable(
             f"Positions have {x.shape[1]} dimensions and the layers {weight.shape[1]}, and no map "
             "between them is in this checkpoint."
         )
-    out: npt.NDArray[np.floating] = x @ weight.T.astype(x.dtype, copy=False)
+    out: npt.NDArray[np.floating] = x @ weight.T
     if bias is not None:
-        out += bias.astype(x.dtype, copy=False)
+        out += bias
     return out
 
 

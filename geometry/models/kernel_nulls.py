@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,9 @@ from geometry.evidence.drawn_tables import MEANINGS
 from geometry.evidence.null import FEW_DRAWS, Band, Null, band_of, null_of
 from geometry.evidence.random_frames import random_frame
 from geometry.measures.kernels import average_blocks, head_kernels
-from geometry.models.head_projections import project_heads
+from geometry.models.head_projections import project_each
 from geometry.models.model import PositionalModel
+from geometry.pca.components import Array
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -73,11 +74,14 @@ def kernel_nulls(
     """
     rows = average_blocks(model.W_pos, block) if block > 1 else np.asarray(model.W_pos)
     rng, d, drawn = np.random.default_rng((seed, layer)), rows.shape[1], []
-    for _ in range(draws):
-        if check is not None:
-            check()
-        rotated = rows @ random_frame(d, d, rng)
-        heads = project_heads(model, layer, content=content, rows=rotated, dtype=np.float32)
+
+    def rotated() -> Iterator[Array]:
+        for _ in range(draws):
+            if check is not None:
+                check()
+            yield rows @ random_frame(d, d, rng)
+
+    for heads in project_each(model, rotated(), layer, content=content, dtype=np.float32):
         kernels = head_kernels(heads, positions)
         drawn.append(
             (kernels.previous_token, kernels.mass_lag_0_10, kernels.attention, kernels.scores)

@@ -60,8 +60,9 @@ def outlyingness_at_ends(W_pos: npt.ArrayLike) -> tuple[float, float]:
     rows, _ = in_unit(check_table(W_pos))
     n = NEIGHBOURS + 1
     ends = np.concatenate([rows[:n], rows[: -n - 1 : -1]])  # each inwards
-    norms = (row_norms(part).reshape(2, n) for part in (ends, ends - rows.mean(axis=0)))
-    first, last = np.maximum(*shares_of_bounds(*norms, _of_first))
+    values, about_mean = row_norms(ends), row_norms(ends - rows.mean(axis=0))
+    shares = shares_of_bounds(values.reshape(2, n), about_mean.reshape(2, n), _of_first)
+    first, last = np.maximum(*shares)
     return float(first), float(last)
 
 
