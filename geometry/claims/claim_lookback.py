@@ -185,32 +185,43 @@ def turned_kernels(claim: ModelClaim, measured: Measurements, draws: int) -> Nul
 
     There are fewer keys than the model has, which makes attention to the nearest likelier.
     """
-    return _through_weights(measured, _up_to_the_last(measured)[-KEYS:], _local, draws)
+    rows = _up_to_the_last(measured)[-KEYS:]
+    return _through_weights(claim, measured, rows, _local, draws, LAST)
 
 
 def turned_shares(claim: ModelClaim, measured: Measurements, draws: int) -> Null:
     """Draw :func:`by_lag_alone` for positions that are turned at random."""
     thin = _thin(measured)
     explained = partial(_explained_by_lag, step=thin.step)
-    return _through_weights(measured, measured.model.W_pos[thin], explained, draws)
+    rows = measured.model.W_pos[thin]
+    return _through_weights(claim, measured, rows, explained, draws, len(rows))
 
 
 def _through_weights(
+    claim: ModelClaim,
     measured: Measurements,
     rows: Array,
     measure: Callable[[HeadProjections], float],
     draws: int,
+    last: int,
 ) -> Null:
-    """Draw a quantity of the heads' queries and keys of turned rows."""
+    """Draw a quantity of the heads' last queries, and their keys, of turned rows.
+
+    More draws continue what fewer began.
+    """
+    n, model = len(rows), measured.model
     if unit_of(rows) == 1.0:
         rows = rows.astype(np.float32)  # as they are projected
-    tables = drawn_tables(rows, "turned", draws)
-    some = iter(lambda: list(islice(tables, max(1, TOGETHER // len(rows)))), [])
-    joined = map(np.concatenate, some)
-    values: list[float] = []
-    for together in project_each(measured.model, joined, LAYER, dtype=np.float32):
-        for start in range(0, together.queries.shape[1], len(rows)):
-            part = slice(start, start + len(rows))
-            queries, keys = together.queries[:, part], together.keys[:, part]
-            values.append(measure(replace(together, queries=queries, keys=keys)))
+    known = measured.once(("turned", claim.id, measured.positions), dict[int, list[float]])
+    values = max(known.values(), key=len, default=[])[:draws]
+    tables, together = drawn_tables(rows, "turned", draws), max(1, TOGETHER // n)
+    rest = islice(tables, len(values), None)
+    joined = map(np.concatenate, iter(lambda: list(islice(rest, together)), []))
+    asked = np.tile(np.arange(n) >= n - last, together)
+    for heads in project_each(model, joined, LAYER, dtype=np.float32, asked=asked):
+        for start in range(0, heads.queries.shape[1], n):
+            part = slice(start, start + n)
+            queries, keys = heads.queries[:, part], heads.keys[:, part]
+            values.append(measure(replace(heads, queries=queries, keys=keys)))
+    known[draws] = values
     return null_of("turned", MEANINGS["turned"], values)

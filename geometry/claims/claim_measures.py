@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.claims.claim import CannotTell, ModelClaim, NotApplicable, check_positions, too_few
 from geometry.claims.measurements import LEADING, Measurements
@@ -60,6 +61,8 @@ def top3(measured: Measurements, first: int, last: int) -> float:
 def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
     """Fit three components to a range, computed once for all claims."""
     P, span = measured.model.W_pos, _span(measured, first, last)
+    if measured.n_components == 3 and span == measured.shown:
+        return measured.pca
     return measured.once(("three components", span), lambda: fit_pca(P, span, 3))
 
 
@@ -250,8 +253,6 @@ def by_direction(measured: Measurements) -> float:
 
 def _misread(measured: Measurements, rows: Array) -> float:
     """Median distance to the nearest other row, over that of two random positions."""
-    from scipy.spatial import cKDTree  # slow to import
-
     n, (rows, _) = len(rows), in_unit(rows)
     check_positions(n, 9)
     if not np.ptp(rows, axis=0).any():
@@ -259,10 +260,26 @@ def _misread(measured: Measurements, rows: Array) -> float:
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
     asked = np.arange(0, n, -(-n // MAX_ASKED))
-    two = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])
-    nearest = np.where(two[:, 1] == asked, two[:, 0], two[:, 1])  # equal rows come in any order
+    nearest = (
+        _nearest_number(rows[:, 0])[asked] if rows.shape[1] == 1 else _nearest_row(rows, asked)
+    )
     chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
     return float(np.median(np.abs(nearest - asked)) / chance)
+
+
+def _nearest_row(rows: Array, asked: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    from scipy.spatial import cKDTree  # slow to import
+
+    two = np.asarray(cKDTree(rows).query(rows[asked], k=2)[1])
+    return np.where(two[:, 1] == asked, two[:, 0], two[:, 1])  # equal rows come in any order
+
+
+def _nearest_number(values: Array) -> npt.NDArray[np.intp]:
+    order = np.argsort(values)
+    gaps = np.diff(values[order], prepend=-np.inf, append=np.inf)
+    nearest = np.empty_like(order)
+    nearest[order] = np.where(gaps[:-1] < gaps[1:], np.roll(order, 1), np.roll(order, -1))
+    return nearest
 
 
 def curled(measured: Measurements) -> float:

@@ -10,7 +10,14 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.claim import CannotTell, Curves, ModelClaim
 from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
-from geometry.evidence.drawn_tables import CURVES, MEANINGS, CurveKind, drawn_tables, thinned
+from geometry.evidence.drawn_tables import (
+    CURVES,
+    MEANINGS,
+    CurveKind,
+    course_of,
+    drawn_tables,
+    thinned,
+)
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_nulls import RULE_DRAWS, rule_nulls
 from geometry.models.sources.computed import model_of_table
@@ -129,9 +136,12 @@ def _drawn(
     if kind == "walk":
         like = like + (rows[0] - like[0])  # but begins where they do
     length, like, source = len(thinned(rows, most)), thinned(like, most), Source.parse("drawn")
-    for table in drawn_tables(like, kind, 10**9, columns=few, length=length):
-        step = (len(table) - 1) / max(len(rows) - 1, 1)  # below 1 if it is thinned
-        ends = (int(first * step), int(last * step))
+    course = measured.once(("course", most), lambda: course_of(like))
+    for table in drawn_tables(like, kind, 10**9, columns=few, length=length, course=course):
+        # Below 1 if it is thinned; a range without the first row stays without it.
+        step, whole = len(table) - 1, max(len(rows) - 1, 1)
+        end = last * step // whole
+        ends = (min(-(-first * step // whole), end), end)
         drawn = Measurements(model_of_table("drawn", table, source=source), Scope(ends))
         drawn.lag_step = LAG_STEP if len(table) > LAG_STEP * LAGS[-1] else 1
         drawn.n_components = 3

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import repeat
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from geometry.evidence.random_curves import SLOW_MEANINGS, SlowKind, slow_modes
 from geometry.evidence.random_frames import bartlett_factor
 from geometry.pca.components import Array, about_mean
+from geometry.pca.pca import leading_pairs
 from geometry.pca.unit import in_table_unit, in_unit
 
 _ProcessKind = Literal["process", "matern", "band"]
@@ -91,6 +92,28 @@ def thinned(rows: npt.ArrayLike, max_rows: int = MAX_ROWS) -> Array:
     return X[:: -(-len(X) // max_rows)]
 
 
+class Course(NamedTuple):
+    """What a table's curves have of it: its size, its noise and its smoothness.
+
+    Attributes
+    ----------
+    scale
+        Root of the mean square of its numbers about the mean row, in the table's unit.
+    noise, half_lag
+        See :func:`noise_and_half_lag`.
+    """
+
+    scale: float
+    noise: float
+    half_lag: float
+
+
+def course_of(rows: Array) -> Course:
+    """Return what the curves beside a table (n, d) have of it."""
+    centred = about_mean(in_unit(rows)[0])
+    return Course(float(np.sqrt(np.square(centred).mean())), *noise_and_half_lag(centred))
+
+
 def drawn_tables(
     rows: npt.ArrayLike,
     kind: Kind,
@@ -99,6 +122,7 @@ def drawn_tables(
     *,
     columns: int | None = None,
     length: int | None = None,
+    course: Course | None = None,
 ) -> Iterator[Array]:
     """Draw tables of the size of a given one that share only a named property with it.
 
@@ -118,6 +142,8 @@ def drawn_tables(
         table with the Gram matrix of all.
     length
         Rows of the curves, also at most 4,096; as many as the table has if None.
+    course
+        :func:`course_of` the table, if it is known already.
 
     Yields
     ------
@@ -127,12 +153,18 @@ def drawn_tables(
     X, unit = in_unit(thinned(rows))
     m = len(X) if length is None else len(thinned(np.empty((length, 0))))
     rng = np.random.default_rng((seed, list(MEANINGS).index(kind)))
-    for drawn in _drawn(X, kind, draws, rng, columns, m):
+    for drawn in _drawn(X, kind, draws, rng, columns, m, course):
         yield in_table_unit(drawn, unit)
 
 
 def _drawn(
-    X: Array, kind: Kind, draws: int, rng: np.random.Generator, columns: int | None, m: int
+    X: Array,
+    kind: Kind,
+    draws: int,
+    rng: np.random.Generator,
+    columns: int | None,
+    m: int,
+    course: Course | None,
 ) -> Iterator[Array]:
     if kind == "shuffled":
         for _ in range(draws):
@@ -144,10 +176,10 @@ def _drawn(
         yield from _other_phases(X, draws, rng, m, columns)
     elif columns is not None:
         chosen = _chosen(X.shape[1], columns)
-        for modes, remainder in _curves(X, kind, draws, rng, m):
+        for modes, remainder in _curves(X, kind, draws, rng, m, course):
             yield _whole(modes, remainder, len(chosen), rng) + _origin(X, kind)[chosen]
     else:
-        yield from _by_gram(X, kind, draws, rng, m)
+        yield from _by_gram(X, kind, draws, rng, m, course)
 
 
 def _chosen(d: int, columns: int) -> npt.NDArray[np.intp]:
@@ -167,11 +199,13 @@ def randomly_rotated(X: Array, rng: np.random.Generator) -> Array:
     return np.take(X, rng.permutation(X.shape[1]), axis=1)
 
 
-def _by_gram(X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int) -> Iterator[Array]:
+def _by_gram(
+    X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int, course: Course | None
+) -> Iterator[Array]:
     """Draw tables in the fewest columns that have the Gram matrix of d independent ones."""
     d, origin = X.shape[1], _origin(X, kind)
     length = float(np.linalg.norm(origin))
-    for modes, remainder in _curves(X, kind, draws, rng, m):
+    for modes, remainder in _curves(X, kind, draws, rng, m, course):
         k = modes.shape[1]
         n_remainder = 0 if remainder is None else min(d, NOISE if k else MODES)
         if k + n_remainder + 1 >= d:
@@ -203,31 +237,28 @@ def _whole(modes: Array, remainder: _Remainder | None, d: int, rng: np.random.Ge
 
 
 def _curves(
-    X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int
+    X: Array, kind: Kind, draws: int, rng: np.random.Generator, m: int, course: Course | None
 ) -> Iterator[tuple[Array, _Remainder | None]]:
     """Yield modes (m, k) of curves, times their strengths, and a generator of the remainder."""
     if kind == "walk":
         yield from repeat(_walk(X, m), draws)
         return
+    course = course or course_of(X)
     if kind not in SLOW_MEANINGS:
-        yield from repeat(_process(X, m, cast("_ProcessKind", kind)), draws)
+        yield from repeat(_process(len(X), course, m, cast("_ProcessKind", kind)), draws)
         return
-    centred = about_mean(X)
-    scale = float(np.sqrt(np.square(centred).mean()))
-    noise = min(noise_and_half_lag(centred)[0], MAX_NOISE)
+    scale, noise = course.scale, min(course.noise, MAX_NOISE)
     remainder = _noise(m, scale * float(np.sqrt(noise))) if noise else None
     for _ in range(draws):
         modes = slow_modes(cast("SlowKind", kind), m, rng)
         yield scale * np.sqrt(1.0 - noise) * modes, remainder
 
 
-def _process(X: Array, m: int, kind: _ProcessKind) -> tuple[Array, _Remainder | None]:
-    """Return the modes of a process as smooth as a table, and its noise."""
-    n, nodes = len(X), min(len(X), NODES)
-    scale = float(np.sqrt(np.square(about_mean(X)).mean()))
+def _process(n: int, course: Course, m: int, kind: _ProcessKind) -> tuple[Array, _Remainder | None]:
+    """Return the modes of a process as smooth as a table of n rows, and its noise."""
+    nodes, scale, noise = min(n, NODES), course.scale, course.noise
     lengths, lags = _half_lags(nodes, kind)
-    noise, wanted = noise_and_half_lag(about_mean(X))
-    wanted *= (nodes - 1) / max(n - 1, 1)
+    wanted = course.half_lag * (nodes - 1) / max(n - 1, 1)
     if noise > MAX_NOISE or wanted < lags[0]:  # too rough for the nodes
         return np.empty((m, 0)), _noise(m, scale)
     length = float(np.exp(np.interp(np.log(wanted), np.log(lags), np.log(lengths))))
@@ -373,10 +404,11 @@ def _other_phases(
 
     origin, (n, d) = X.mean(axis=0), X.shape
     centred = X - origin
-    values, vectors = np.linalg.eigh(centred.T @ centred if d <= n else centred @ centred.T)
-    used = min(COURSES, int((values > 1e-12 * max(values[-1], 1e-300)).sum()))
-    vectors, left = vectors[:, ::-1][:, :used], float(values[: len(values) - used].clip(0.0).sum())
-    sizes = np.sqrt(values[::-1][:used])
+    gram = centred.T @ centred if d <= n else centred @ centred.T
+    values, vectors = leading_pairs(gram, min(COURSES, len(gram)))
+    used = int((values > 1e-12 * max(values[0], 1e-300)).sum())
+    vectors, values = vectors[:, :used], values[:used]
+    sizes, left = np.sqrt(values), max(float(np.trace(gram)) - float(values.sum()), 0.0)
     courses = centred @ vectors if d <= n else vectors * sizes
     axes = vectors if d <= n else centred.T @ vectors / sizes
     amplitudes = np.abs(np.fft.rfft(courses, axis=0)) * (m / n)

@@ -70,6 +70,7 @@ def project_each(
     *,
     content: bool = False,
     dtype: type[np.floating] = np.float64,
+    asked: npt.NDArray[np.bool_] | None = None,
 ) -> Iterator[HeadProjections]:
     """Project tables of rows one by one; the weights are read once.
 
@@ -79,6 +80,9 @@ def project_each(
         Each (n_positions, d_embedding), used instead of ``model.W_pos``.
     model, layer, content, dtype
         As of :func:`project_heads`.
+    asked
+        Which rows have queries; those of others are zeros. All if None. Of a shorter table its
+        beginning counts.
 
     Raises
     ------
@@ -90,7 +94,12 @@ def project_each(
     (W_Q, b_Q), (W_K, b_K) = (_projection(attention, name, dtype) for name in ("W_Q", "W_K"))
     for rows in tables:
         x = enter(rows).astype(dtype, copy=False)
-        queries = _split(_project(x, W_Q, b_Q), n_heads)
+        if asked is None:
+            flat = _project(x, W_Q, b_Q)
+        else:
+            flat, some = np.zeros((len(x), len(W_Q)), dtype), asked[: len(x)]
+            flat[some] = _project(x[some], W_Q, b_Q)
+        queries = _split(flat, n_heads)
         d_head = queries.shape[2]
         if W_K.shape[0] % d_head or n_heads % (W_K.shape[0] // d_head):
             raise TensorUnavailable(

@@ -93,7 +93,7 @@ def _decompose(centred: Array, k: int) -> tuple[Array, Array]:
 
 def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
     m, d = centred.shape
-    eigenvalues, vectors = _leading(centred.T @ centred if m >= d else centred @ centred.T, k)
+    eigenvalues, vectors = leading_pairs(centred.T @ centred if m >= d else centred @ centred.T, k)
     if m >= d:
         return eigenvalues, vectors.T
     # Rounding tilts the images of weak directions against each other by at most
@@ -101,7 +101,7 @@ def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
     return eigenvalues, np.linalg.qr(centred.T @ vectors)[0].T
 
 
-def _leading(gram: Array, k: int) -> tuple[Array, Array]:
+def leading_pairs(gram: Array, k: int) -> tuple[Array, Array]:
     """Return the k largest eigenvalues of a matrix, decreasing, and their vectors as columns."""
     n = len(gram)
     if k > FEW * n:
