@@ -235,6 +235,7 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     from scipy.stats import false_discovery_control  # slow to import
 
     corrected: dict[int, float] = {}
+    outcome: Outcome | None
     for of_texts in (False, True):
         p_values = {
             at: p
@@ -254,10 +255,12 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
             p = corrected[at]
             if verdict.interval is not None:  # judged by it already
                 usual = verdict.outcome == "holds" and p > RARE
-                outcome: Outcome | None = "as any smooth curve" if usual else verdict.outcome
+                outcome = "as any smooth curve" if usual else verdict.outcome
                 verdict = replace(verdict, outcome=outcome, p_adjusted=p)
-            elif verdict.value is not None and p != verdict.p_adjusted:
-                verdict = judge(verdict.claim, verdict.value, verdict.nulls, p)
+            elif (value := verdict.value) is not None and p != verdict.p_adjusted:
+                expected = verdict.claim.expected
+                outcome = weigh(expected.holds(value), value, expected.side, verdict.nulls, p)
+                verdict = replace(verdict, outcome=outcome, p_adjusted=p)
         by_construction = " ".join(sentences.get(verdict.claim.id, ())) or None
         if by_construction != verdict.by_construction:
             verdict = replace(verdict, by_construction=by_construction)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
 
 import numpy as np
 
@@ -20,8 +22,10 @@ from geometry.evidence.drawn_tables import (
 )
 from geometry.evidence.null import Null, null_of
 from geometry.evidence.turning_nulls import RULE_DRAWS, rule_nulls
+from geometry.measures.single_dimensions import best_sinusoids
 from geometry.models.sources.computed import model_of_table
 from geometry.models.sources.source import Source
+from geometry.pca.components import read_only
 
 COLUMNS = 16
 """Columns of the tables for claims about single entries."""
@@ -133,19 +137,36 @@ def _drawn(
         rows, first, last = rows[:MAX_ROWS], max(0, first - beyond), last - beyond
     # A curve is as smooth and as large as the rows without those at the ends, which stand out.
     like, few = rows[1:-1] if len(rows) > 8 else rows, COLUMNS if columns else None
-    if kind == "walk":
-        like = like + (rows[0] - like[0])  # but begins where they do
     length, like, source = len(thinned(rows, most)), thinned(like, most), Source.parse("drawn")
     course = measured.once(("course", most), lambda: course_of(like))
-    for table in drawn_tables(like, kind, 10**9, columns=few, length=length, course=course):
-        # Below 1 if it is thinned; a range without the first row stays without it.
-        step, whole = len(table) - 1, max(len(rows) - 1, 1)
-        end = last * step // whole
-        ends = (min(-(-first * step // whole), end), end)
-        drawn = Measurements(model_of_table("drawn", table, source=source), Scope(ends))
-        drawn.lag_step = LAG_STEP if len(table) > LAG_STEP * LAGS[-1] else 1
-        drawn.n_components = 3
-        yield drawn
+    if kind == "walk":
+        like = like + (rows[0] - like[0])  # but begins where they do
+    # Below 1 if it is thinned; a range without the first row stays without it.
+    step, whole = length - 1, max(len(rows) - 1, 1)
+    end = last * step // whole
+    scope = Scope((min(-(-first * step // whole), end), end))
+    tables = drawn_tables(like, kind, 10**9, columns=few, length=length, course=course)
+    while True:
+        some = []
+        for table in islice(tables, MIN_DEFINED if columns else 1):
+            read_only(table)
+            drawn = Measurements(model_of_table("drawn", table, source=source), scope)
+            drawn.lag_step = LAG_STEP if length > LAG_STEP * LAGS[-1] else 1
+            drawn.n_components = 3
+            some.append(drawn)
+        if columns:
+            _fit_together(some)
+        yield from some
+
+
+def _fit_together(some: Sequence[Measurements]) -> None:
+    """Let the sinusoids of several curves be found in one pass, once those of one are needed."""
+    tables = [one.model.W_pos for one in some]
+    found = cache(lambda: best_sinusoids(np.hstack(tables), some[0].shown))
+    for at, one in enumerate(some):
+        width = one.model.d_model
+        columns = slice(at * width, (at + 1) * width)
+        one.find_sinusoids = lambda columns=columns: found().of_columns(columns)
 
 
 def random_turning(claim: ModelClaim, measured: Measurements, draws: int) -> Sequence[Null]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Self, TypeVar, overload
 
 import numpy as np
@@ -80,6 +80,8 @@ class MeasuredRange:
     """Distance of the lags of :attr:`look_back`: more for a random curve, to be faster."""
     n_components = N_COMPONENTS
     """How many components :attr:`pca` has: three of a random curve."""
+    find_sinusoids: Callable[[], Sinusoids] | None = None
+    """Finds :attr:`sinusoids` of a random curve, together with those of others."""
 
     def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
         self.model, self.range_was_read = model, False
@@ -131,6 +133,8 @@ class MeasuredRange:
     @of_range
     def sinusoids(self) -> Sinusoids:
         """Best sinusoid of each entry."""
+        if self.find_sinusoids is not None:
+            return self.find_sinusoids()
         return best_sinusoids(self.model.W_pos, self.positions)
 
     @of_range

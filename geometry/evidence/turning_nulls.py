@@ -26,6 +26,7 @@ from geometry.evidence.turning_share import (
     waves,
 )
 from geometry.pca.components import Array, about_mean
+from geometry.pca.pca import leading_pairs
 from geometry.pca.unit import in_unit
 
 NODES = 192
@@ -266,12 +267,13 @@ def _of_phases(X: Array, draws: int, rng: np.random.Generator) -> _Curves:
     """Return the table with random phases of its components' waves."""
     at = np.unique(np.linspace(0, len(X) - 1, min(len(X), NODES)).round().astype(np.intp))
     thin = about_mean(X[at])
-    courses, strengths, _ = np.linalg.svd(thin, full_matrices=False)
-    used = min(COURSES, len(strengths))
-    amplitudes = np.abs(np.fft.rfft(courses[:, :used] * strengths[:used], axis=0))
+    values, courses = leading_pairs(thin @ thin.T, min(COURSES, *thin.shape))
+    values = np.maximum(values, 0.0)
+    amplitudes = np.abs(np.fft.rfft(courses * np.sqrt(values), axis=0))
     phases = rng.uniform(0.0, 2 * np.pi, (draws, *amplitudes.shape))
     tables = np.fft.irfft(amplitudes * np.exp(1j * phases), n=len(at), axis=1)
-    return _of_tables(tables, np.full(draws, float(np.square(strengths[used:]).sum())))
+    remaining = max(float(np.vdot(thin, thin)) - float(values.sum()), 0.0)
+    return _of_tables(tables, np.full(draws, remaining))
 
 
 def _of_tables(tables: Array, remaining: Array) -> _Curves:

@@ -67,6 +67,11 @@ class Sinusoids:
         """(d_model,) amplitude of each wave."""
         return np.hypot(self.cosine, self.sine)
 
+    def of_columns(self, columns: slice) -> "Sinusoids":
+        """Return those of some columns alone."""
+        arrays = (self.cycles, self.mean, self.cosine, self.sine, self.r2)
+        return Sinusoids(self.positions, *(array[columns] for array in arrays))
+
     def values(self, column: int) -> Array:
         """(m,) the fitted wave of one column, over the range."""
         m = self.positions[1] - self.positions[0] + 1

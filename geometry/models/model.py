@@ -160,7 +160,9 @@ class PositionalModel:
     @cached_property
     def W_pos(self) -> npt.NDArray[np.float64]:
         """P: (n_positions, d_model) float64, row i for position i, read-only."""
-        wide = self._stored_W_pos.astype(np.float64)
+        base = self._stored_W_pos.base
+        fixed = isinstance(base, np.ndarray) and not base.flags.writeable
+        wide = self._stored_W_pos.astype(np.float64, copy=not fixed)
         wide.setflags(write=False)
         self._stored_W_pos = wide  # keep only one copy
         return wide

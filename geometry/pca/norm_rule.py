@@ -100,7 +100,8 @@ def _of_first(norms: Array) -> Array:
 
 def _log_ratio(norms: Array, others: Array) -> Array:
     least = np.finfo(np.float64).tiny
-    typical = np.maximum(np.median(others, axis=-1), least)
+    others, n = np.sort(others, axis=-1), others.shape[-1]  # faster than NumPy's median
+    typical = np.maximum((others[..., (n - 1) // 2] + others[..., n // 2]) / 2, least)
     ratios: Array = np.abs(np.log(np.maximum(norms, least)) - np.log(typical))
     return ratios
 
