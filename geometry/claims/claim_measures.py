@@ -76,12 +76,13 @@ def beside_a_line(measured: Measurements) -> float:
     left = about_mean(rows)
     whole = float(np.vdot(left, left))
     s = np.arange(len(rows)) - (len(rows) - 1) / 2
-    left -= np.outer(s, s @ left / (s @ s))
+    left -= s[:, None] * (s @ left / (s @ s))
     total = float(np.vdot(left, left))
     if total < 1e-12 * whole:
         return 0.0  # a line leaves nothing
     gram = left.T @ left if left.shape[1] < len(left) else left @ left.T
-    leading = eigvalsh(gram, subset_by_index=[len(gram) - 2, len(gram) - 1], check_finite=False)
+    two = [len(gram) - 2, len(gram) - 1]
+    leading = eigvalsh(gram, subset_by_index=two, check_finite=False, driver="evx")
     return float(leading.sum()) / total
 
 
@@ -260,9 +261,10 @@ def _misread(measured: Measurements, rows: Array) -> float:
     if rows.shape[1] > LEADING_COLUMNS:  # the nearest in the leading directions
         rows = fit_pca(rows, (0, n - 1), LEADING_COLUMNS).project(rows)
     asked = np.arange(0, n, -(-n // MAX_ASKED))
-    nearest = (
-        _nearest_number(rows[:, 0])[asked] if rows.shape[1] == 1 else _nearest_row(rows, asked)
-    )
+    if rows.shape[1] == 1 and len(np.unique(rows)) == n:
+        nearest = _nearest_number(rows[:, 0])[asked]
+    else:
+        nearest = _nearest_row(rows, asked)
     chance = n * (1.0 - np.sqrt(0.5))  # the median of |i − j|
     return float(np.median(np.abs(nearest - asked)) / chance)
 
@@ -275,6 +277,7 @@ def _nearest_row(rows: Array, asked: npt.NDArray[np.intp]) -> npt.NDArray[np.int
 
 
 def _nearest_number(values: Array) -> npt.NDArray[np.intp]:
+    # Of different numbers only: sorted, equal ones would stay in the order of their positions.
     order = np.argsort(values)
     gaps = np.diff(values[order], prepend=-np.inf, append=np.inf)
     nearest = np.empty_like(order)
