@@ -213,7 +213,7 @@ def _by_gram(
             continue
         table = np.empty((m, k + n_remainder + 1))
         # The lower triangle of the coefficients' LQ decomposition.
-        table[:, :k] = modes @ bartlett_factor(d, k, 1, rng)[0]
+        np.matmul(modes, bartlett_factor(d, k, 1, rng)[0], out=table[:, :k])
         if remainder is not None:
             np.multiply(remainder(rng, n_remainder), np.sqrt(d / n_remainder), table[:, k:-1])
         # Relative to the span of the coefficients, the origin has a random direction.

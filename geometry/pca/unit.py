@@ -25,6 +25,10 @@ def unit_of(*arrays: np.ndarray, usual: float = USUAL) -> float:
     """
     # Numbers in single precision are usual.
     wide = [x for x in arrays if x.size and x.dtype == np.float64]
+    if all(x.flags.forc for x in wide):  # a sum of squares is found faster than the largest
+        squares = sum(float(np.vdot(x, x)) for x in wide)
+        if sum(x.size for x in wide) / usual**2 <= squares <= usual**2:
+            return 1.0
     largest = max((float(max(x.max(), -x.min())) for x in wide), default=0.0)
     if largest == 0.0 or 1 / usual <= largest <= usual:
         return 1.0
