@@ -177,8 +177,8 @@ def _mean_by_lag(units: Array) -> Array:
     columns = max(1, TRANSFORMED // length)
     for start in range(0, units.shape[1], columns):
         found = fft.rfft(units[:, start : start + columns], n=length, axis=0)
-        power += np.einsum("ij,ij->i", found.real, found.real)
-        power += np.einsum("ij,ij->i", found.imag, found.imag)
+        parts = found.view(units.dtype)  # real and imaginary ones
+        power += np.einsum("ij,ij->i", parts, parts)
     return fft.irfft(power, n=length)[:m] / (m - np.arange(m))
 
 

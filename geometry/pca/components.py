@@ -232,7 +232,8 @@ def block_means(rows: Array, size: int) -> tuple[Array, npt.NDArray[np.int64]]:
 def unit_rows(rows: Array) -> Array:
     """Divide each row of (m, d) by its Euclidean norm; rows of zeros stay zero."""
     norms = row_norms(rows)[:, None]
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
+    units: Array = rows / np.where(norms > 0.0, norms, 1.0)
+    return units
 
 
 def row_norms(rows: Array) -> Array:
