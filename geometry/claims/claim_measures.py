@@ -63,7 +63,7 @@ def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
     P, span = measured.model.W_pos, _span(measured, first, last)
     if measured.n_components == 3 and span == measured.shown:
         return measured.pca
-    return measured.once(("three components", span), lambda: fit_pca(P, span, 3))
+    return measured.once(("three components", span), lambda: fit_pca(P, span, 3, alone=True))
 
 
 def beside_a_line(measured: Measurements) -> float:

@@ -103,7 +103,7 @@ class MeasuredRange:
     @of_range
     def pca(self) -> PositionPCA:
         """Exact components of the range, as far as they exist."""
-        return fit_pca(self.model.W_pos, self.positions, self.n_components)
+        return fit_pca(self.model.W_pos, self.positions, self.n_components, alone=True)
 
     @of_range
     def residual(self) -> Array:

@@ -38,7 +38,11 @@ FEW = 1 / 20
 
 
 def fit_pca(
-    W_pos: npt.ArrayLike, positions: tuple[int, int], n_components: int = 10
+    W_pos: npt.ArrayLike,
+    positions: tuple[int, int],
+    n_components: int = 10,
+    *,
+    alone: bool = False,
 ) -> PositionPCA:
     """Compute the exact PCA, in float64, of an inclusive range of positions.
 
@@ -51,6 +55,9 @@ def fit_pca(
     n_components
         How many components to return; a range with fewer rows (or a table with fewer
         dimensions) gives fewer.
+    alone
+        Compute few components of a small range alone, for which SciPy is imported: it takes longer
+        than to compute them all once.
 
     Returns
     -------
@@ -72,28 +79,29 @@ def fit_pca(
     k = count_components(n_components, *rows.shape)
     centred, floor = about_mean(rows), np.finfo(float).eps * max(rows.shape)
     total = float(np.vdot(centred, centred))
-    eigenvalues, components = _decompose(centred, k)
+    eigenvalues, components = _decompose(centred, k, alone)
     eigenvalues = np.where(eigenvalues > floor**2 * eigenvalues[0], eigenvalues, 0.0)
     return make_pca(
         positions, rows.mean(axis=0), components, eigenvalues, total, exact=True, unit=unit
     )
 
 
-def _decompose(centred: Array, k: int) -> tuple[Array, Array]:
+def _decompose(centred: Array, k: int, alone: bool) -> tuple[Array, Array]:
     """Return the first k eigenvalues of the scatter matrix, and their (k, d) directions."""
     decomposition = None
     if min(centred.shape) > 4 * k:
         decomposition = _from_krylov(centred, k) if min(centred.shape) > SMALL else None
-        decomposition = decomposition or _from_gram(centred, k)
+        decomposition = decomposition or _from_gram(centred, k, alone)
     if decomposition is not None and decomposition[0][-1] > EIGENVALUE_FLOOR * decomposition[0][0]:
         return decomposition
     _, singular_values, Vh = np.linalg.svd(centred, full_matrices=False)
     return singular_values[:k] ** 2, Vh[:k]
 
 
-def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
+def _from_gram(centred: Array, k: int, alone: bool) -> tuple[Array, Array]:
     m, d = centred.shape
-    eigenvalues, vectors = leading_pairs(centred.T @ centred if m >= d else centred @ centred.T, k)
+    gram = centred.T @ centred if m >= d else centred @ centred.T
+    eigenvalues, vectors = leading_pairs(gram, k, alone=alone)
     if m >= d:
         return eigenvalues, vectors.T
     # Rounding tilts the images of weak directions against each other by at most
@@ -101,13 +109,13 @@ def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
     return eigenvalues, np.linalg.qr(centred.T @ vectors)[0].T
 
 
-def leading_pairs(gram: Array, k: int) -> tuple[Array, Array]:
+def leading_pairs(gram: Array, k: int, *, alone: bool = True) -> tuple[Array, Array]:
     """Return the k largest eigenvalues of a matrix, decreasing, and their vectors as columns."""
     n = len(gram)
-    if k > FEW * n:
+    if not alone or k > FEW * n:
         values, vectors = np.linalg.eigh(gram)
     else:
-        from scipy.linalg import eigh  # slow to import, and not needed to show a curve
+        from scipy.linalg import eigh  # slow to import
 
         values, vectors = eigh(gram, subset_by_index=[n - k, n - 1], check_finite=False)
     return values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
