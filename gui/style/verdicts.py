@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from geometry.claims.claim import Verdict
 from gui.style.outcomes import SIGNS, long
-from gui.style.theme import format_number
+from gui.style.theme import format_count, format_number
 
 NO_NUMBER = "–"
 DRAWN = {
@@ -28,6 +28,7 @@ DRAWN = {
     "displaced": "displacements of the same size",
 }
 """What is drawn at random, in a few words, by the name of a null distribution."""
+RELATIONS = {"at least": "≥", "at most": "≤", "more than": ">"}
 
 
 def band(verdict: Verdict) -> str:
@@ -38,6 +39,12 @@ def band(verdict: Verdict) -> str:
     if low == high:
         return low
     return f"{low} to {high}" if "\N{MINUS SIGN}" in low + high else f"{low}–{high}"
+
+
+def kind(verdict: Verdict) -> str:
+    """Return how much of what is drawn: ``400 random rotations``; "" if nothing is."""
+    null = verdict.null
+    return "" if null is None else f"{format_count(null.draws)} {DRAWN.get(null.name, null.name)}"
 
 
 def null_text(verdict: Verdict) -> str:
@@ -58,12 +65,11 @@ def null_text(verdict: Verdict) -> str:
     return f"{text} {reached}{least}"
 
 
-def p_text(verdict: Verdict) -> str:
-    """Return the p-value, and that corrected for the number of claims: ``0.005, 0.02``."""
-    if verdict.p is None:
+def p_text(p: float | None) -> str:
+    """Format a p-value: ``0.005``; a dash for none."""
+    if p is None:
         return NO_NUMBER
-    both = (verdict.p, verdict.p if verdict.p_adjusted is None else verdict.p_adjusted)
-    return ", ".join(format_number(p, 1 if p >= 0.995 else 3 if p < 0.0995 else 2) for p in both)
+    return format_number(p, 1 if p >= 0.995 else 3 if p < 0.0995 else 2)
 
 
 def interval_text(verdict: Verdict) -> str:
@@ -92,8 +98,14 @@ def number(value: float) -> str:
 
 
 def expected(verdict: Verdict) -> str:
-    """Return the claim's formatted bounds."""
+    """Return the claim's formatted bounds: ``at least 0.89``."""
     return str(verdict.claim.expected).replace("-", "\N{MINUS SIGN}")
+
+
+def bound(verdict: Verdict) -> str:
+    """Return them as a cell of a table: ``≥ 0.89``."""
+    relation = verdict.claim.expected.relation
+    return expected(verdict).replace(relation, RELATIONS[relation])
 
 
 def worth(verdict: Verdict) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
+    QFont,
     QFontMetrics,
     QIcon,
     QKeyEvent,
@@ -30,15 +31,15 @@ from geometry.claims.claim import Claim, Verdict
 from geometry.evidence.null import OUTCOMES, Outcome
 from gui.panels.claims.published import PublishedTable
 from gui.panels.claims.spec import OUTCOME_OF, Choices, Ledger
-from gui.panels.claims.words import article, below, word
+from gui.panels.claims.words import CELLS, article, below, by_fact, word
 from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.views import View
 from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.outcomes import outcome_color
-from gui.style.theme import GRID, SMALL, TEXT, Theme
-from gui.style.verdicts import DRAWN, band, expected, interval_text, measured, null_text, p_text
+from gui.style.theme import GRID, SMALL, Theme
+from gui.style.verdicts import expected, interval_text, kind, measured, null_text
 from gui.widgets.boxes import vbox
 from gui.widgets.fitted_table import FittedTable
 from gui.widgets.fonts import sized
@@ -49,35 +50,29 @@ from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
 
-UPPER, LOWER, EDGE = 18, 14, 2
-"""Heights of a row's two lines, and of the edge around both, for the default text size."""
-ROW_HEIGHT = UPPER + LOWER + 2 * EDGE
+EDGE = 4
+"""Pixels above and below the texts of a row."""
+ROW_HEIGHT = 22
+"""Minimum height of a row, in pixels."""
 MARK = 12
 """Size of an outcome's mark, in pixels."""
-OUTCOME, CLAIM, MEASURED, EXPECTED, P = range(5)
-_COLUMNS = (
-    Column("Outcome", "Whether the claim holds for this model", left=True),
-    Column(
-        "Claim",
-        "The claim as the article states it; below it the article and the quantity measured for it",
-        left=True,
-    ),
-    Column("Measured", "The value for this model"),
-    Column(
-        "Expected",
-        "The bound implied by the claim; below it the range that covers 90 % of random tables of "
-        "the kind that comes closest",
-        left=True,
-    ),
-    Column(
-        "p",
-        "The share of such tables that reach the value, this one counted among them, and the same "
-        "corrected for the number of claims; below it what is drawn, and how often",
-        left=True,
-    ),
+CLAIM, VALUE, BOUND, NULL, P, ADJUSTED, OUTCOME = range(7)
+_TIPS = (
+    "The claim as the article states it; below it the article and the quantity measured for it",
+    "The value for this model",
+    "The condition on the value that the claim implies",
+    "The range that covers 90 % of random tables of the kind that comes closest; below it their "
+    "number, and what is drawn",
+    "The share of such tables that reach the value, this one counted among them",
+    "The same, corrected for the number of claims by Benjamini and Hochberg’s procedure",
+    "Whether the claim holds for this model",
 )
-_WIDTHS = {OUTCOME: 12, MEASURED: 7, EXPECTED: 14, P: 16}
-_ROOM = {EXPECTED: 480, P: 860}
+_COLUMNS = tuple(
+    Column(title, tip, left=number in (CLAIM, BOUND, NULL, OUTCOME))
+    for number, (title, tip) in enumerate(zip(CELLS, _TIPS, strict=True))
+)
+_WIDTHS = {VALUE: 8, BOUND: 9, NULL: 15, P: 6, ADJUSTED: 6, OUTCOME: 16}
+_ROOM = {BOUND: 400, P: 480, ADJUSTED: 520, NULL: 600}
 """Minimum width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 
@@ -152,52 +147,65 @@ class ClaimsBody(PanelBody):
 
 
 class ClaimRows(TitledRows):
-    """Verdicts as rows."""
+    """Verdicts as rows, under a heading for those of each fact."""
 
-    verdicts: tuple[Verdict, ...] = ()
+    lines: tuple[Verdict | str, ...] = ()
     cells: tuple[tuple[str, ...], ...] = ()
     marks: Mapping[Outcome, QIcon] = {}
 
-    def replace(self, verdicts: tuple[Verdict, ...]) -> None:
+    def replace(self, verdicts: Iterable[Verdict]) -> None:
         """Set the verdicts; for the same claims, selection and scroll position are kept."""
-        if [verdict.claim for verdict in verdicts] == [verdict.claim for verdict in self.verdicts]:
-            self._set(verdicts)
-            last = self.index(len(verdicts) - 1, len(self.columns) - 1)
+        lines: list[Verdict | str] = []
+        for fact, group in by_fact(verdicts).items():
+            lines += [fact, *group]
+        if [*map(_what, lines)] == [*map(_what, self.lines)]:
+            self._set(tuple(lines))
+            last = self.index(len(lines) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
             return
         self.beginResetModel()
-        self._set(verdicts)
+        self._set(tuple(lines))
         self.endResetModel()
 
-    def _set(self, verdicts: tuple[Verdict, ...]) -> None:
+    def _set(self, lines: tuple[Verdict | str, ...]) -> None:
         # Cached: the view requests the texts of all rows repeatedly, to fit its columns.
-        self.verdicts, self.cells = verdicts, tuple(map(_cells, verdicts))
+        self.lines = lines
+        self.cells = tuple(
+            tuple(read(line) for read in CELLS.values())
+            if isinstance(line, Verdict)
+            else (line, *("" for _ in self.columns[1:]))
+            for line in lines
+        )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        return 0 if parent.isValid() else len(self.verdicts)
+        return 0 if parent.isValid() else len(self.lines)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Headings cannot be selected, and keys pass over them."""
+        heading = index.isValid() and isinstance(self.lines[index.row()], str)
+        return Qt.ItemFlag.NoItemFlags if heading else super().flags(index)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        """``UserRole`` is the lower line of a cell, "" for none."""
-        verdict, column = self.verdicts[index.row()], index.column()
+        """``UserRole`` is the lower text of a cell, "" for none, and None in a heading."""
+        line, column = self.lines[index.row()], index.column()
         cell = self.cells[index.row()][column]
+        if isinstance(line, str):
+            return cell if role in (Role.DisplayRole, Role.AccessibleTextRole) else None
         match role:
             case Role.DisplayRole:
                 return cell
             case Role.UserRole if column == CLAIM:
-                made = "by construction" if verdict.by_construction else ""
-                facts = (made, verdict.claim.fact, verdict.why_null or below(verdict))
-                return " · ".join(filter(None, (article(verdict), *facts)))
-            case Role.UserRole if column == P:
-                null = verdict.null
-                return "" if null is None else f"{null.draws} {DRAWN.get(null.name, null.name)}"
+                made = "by construction" if line.by_construction else ""
+                parts = (article(line), made, line.why_null or below(line))
+                return " · ".join(filter(None, parts))
             case Role.UserRole:
-                return f"random {band(verdict)}" if verdict.null is not None else ""
+                return kind(line) if column == NULL else ""
             case Role.DecorationRole if column == OUTCOME:
-                return verdict.outcome and self.marks.get(verdict.outcome)
+                return line.outcome and self.marks.get(line.outcome)
             case Role.ToolTipRole:
-                return wrapped(self._tip(verdict))
+                return wrapped(self._tip(line))
             case Role.AccessibleTextRole:
-                return f"{cell}. {self._tip(verdict)}"
+                return f"{cell}. {self._tip(line)}"
             case Role.TextAlignmentRole:
                 return self.alignment(column)
         return None
@@ -220,8 +228,12 @@ class ClaimRows(TitledRows):
         return "\n".join(filter(None, lines))
 
 
+def _what(line: Verdict | str) -> Claim | str:
+    return line.claim if isinstance(line, Verdict) else line
+
+
 class ClaimsTable(FittedTable):
-    """Claims, each in two lines."""
+    """Claims with their numbers, as in a paper: in groups, with all texts whole."""
 
     chosen = Signal(object)
     """The :class:`geometry.claims.claim.Claim` that was clicked, or on which Enter was pressed."""
@@ -229,20 +241,26 @@ class ClaimsTable(FittedTable):
     def __init__(self, theme: Theme) -> None:
         self.rows = ClaimRows(_COLUMNS)
         super().__init__(self.rows, "Claims", ROW_HEIGHT, CLAIM, _WIDTHS, _ROOM)
-        self.setIconSize(QSize(MARK, MARK))
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
-        self._lines = TwoLines(theme, self)
-        for column in (CLAIM, EXPECTED, P):
-            self.setItemDelegateForColumn(column, self._lines)
+        self._cells = WrappedCells(theme, self)
+        self.setItemDelegate(self._cells)
+        self.setWordWrap(True)
+        # Qt tells of another width before the column has it.
+        self.horizontalHeader().sectionResized.connect(
+            self._on_resized, Qt.ConnectionType.QueuedConnection
+        )
         self.set_theme(theme)
 
     def show_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Set the verdicts; a claim that is still shown stays selected."""
-        marked = self._marked()
-        self.rows.replace(tuple(verdicts))
-        for row, verdict in enumerate(verdicts):
-            if marked is not None and verdict.claim.id == marked.claim.id:
+        marked = self.marked
+        self.rows.replace(verdicts)
+        self.clearSpans()
+        for row, line in enumerate(self.rows.lines):
+            if isinstance(line, str):
+                self.setSpan(row, 0, 1, len(_COLUMNS))
+            elif marked is not None and line.claim.id == marked.claim.id:
                 self.selectRow(row)
 
     def set_theme(self, theme: Theme) -> None:
@@ -250,84 +268,104 @@ class ClaimsTable(FittedTable):
         self.rows.marks = {
             how: outcome_mark(how, outcome_color(how, theme), ratio) for how in OUTCOMES
         }
-        self._lines.theme = theme
-        rows = self.verticalHeader()
-        rows.setMinimumSectionSize(theme.px(ROW_HEIGHT))
-        rows.setDefaultSectionSize(theme.px(ROW_HEIGHT))
+        self._cells.theme = theme
         self.viewport().update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
         if index.isValid() and event.button() is Qt.MouseButton.LeftButton:
-            self.chosen.emit(self.rows.verdicts[index.row()].claim)
+            line = self.rows.lines[index.row()]
+            if isinstance(line, Verdict):
+                self.chosen.emit(line.claim)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if (marked := self._marked()) is not None:
+            if (marked := self.marked) is not None:
                 self.chosen.emit(marked.claim)
         else:
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Select the first row when the focus comes by Tab, so that it is visible."""
+        """Select the first claim when the focus comes by Tab, so that it is visible."""
         super().focusInEvent(event)
-        if event.reason() in _BY_TAB and self._marked() is None and self.rows.verdicts:
-            self.selectRow(0)
+        if event.reason() in _BY_TAB and self.marked is None and self.rows.lines:
+            self.selectRow(1)
 
-    def _marked(self) -> Verdict | None:
+    @property
+    def marked(self) -> Verdict | None:
+        """The selected claim."""
         marked = self.selectionModel().selectedRows()
-        return self.rows.verdicts[marked[0].row()] if marked else None
+        line = self.rows.lines[marked[0].row()] if marked else None
+        return line if isinstance(line, Verdict) else None
+
+    @Slot()
+    def _fit_anew(self) -> None:
+        super()._fit_anew()
+        self.resizeRowsToContents()
+
+    @Slot(int)
+    def _on_resized(self, column: int) -> None:
+        if column == CLAIM:
+            self.resizeRowsToContents()
 
 
-def _cells(verdict: Verdict) -> tuple[str, ...]:
-    claim = verdict.claim
-    return (
-        word(verdict),
-        claim.statement,
-        measured(verdict),
-        expected(verdict),
-        "" if verdict.p is None else p_text(verdict),
-    )
-
-
-class TwoLines(QStyledItemDelegate):
-    """Draws a cell with a second line of small text."""
+class WrappedCells(QStyledItemDelegate):
+    """Draws wrapped texts, in small below them what is in ``UserRole``, and headings."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the size of the longer line."""
-        small = QFontMetrics(sized(option.font, SMALL))
-        lower = small.horizontalAdvance(index.data(Qt.ItemDataRole.UserRole)) + 3 * GRID
-        return super().sizeHint(option, index).expandedTo(QSize(lower, 0))
+        """Return the width of the longest word above, and the height of both texts as wrapped."""
+        self.initStyleOption(option, index)
+        room = _room(option)
+        height = 2 * EDGE
+        for text, font, _ in self._texts(option, index):
+            height += QFontMetrics(font).boundingRect(room, _WRAPPED, text).height()
+        width = max(map(option.fontMetrics.horizontalAdvance, option.text.split()), default=0)
+        return QSize(width + option.rect.width() - room.width(), height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         self.initStyleOption(option, index)
-        option.text = ""
-        style, widget = option.widget.style(), option.widget
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
-        px, left = self.theme.px, option.rect.adjusted(GRID, EDGE, -GRID, -EDGE)
-        below = index.data(Qt.ItemDataRole.UserRole)
-        upper = QRect(left.left(), left.top(), left.width(), px(UPPER))
-        lower = QRect(left.left(), upper.bottom(), left.width(), px(LOWER))
-        if not below:
-            upper = left
+        texts, room, icon = self._texts(option, index), _room(option), QIcon(option.icon)
+        option.text, option.icon = "", QIcon()
+        style = option.widget.style()
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
         painter.save()
-        for text, rect, pixels, color in (
-            (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
-            (below, lower, SMALL, QColor(self.theme.muted)),
-        ):
-            painter.setFont(sized(option.font, pixels))
+        if index.data(Role.UserRole) is None:
+            painter.setPen(self.theme.line)
+            painter.drawLine(option.rect.topLeft(), option.rect.topRight())
+        middle = room.top() + option.fontMetrics.height() // 2
+        icon.paint(painter, QRect(option.rect.left() + GRID, middle - MARK // 2, MARK, MARK))
+        side = option.displayAlignment & Qt.AlignmentFlag.AlignHorizontal_Mask
+        for text, font, color in texts:
+            painter.setFont(font)
             painter.setPen(color)
-            shown = painter.fontMetrics().elidedText(
-                text, Qt.TextElideMode.ElideRight, rect.width()
-            )
-            middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
-            painter.drawText(rect, middle, shown)
+            painter.drawText(room, side | _WRAPPED, text)
+            room.setTop(painter.boundingRect(room, _WRAPPED, text).bottom() + 1)
         painter.restore()
+
+    def _texts(
+        self, option: QStyleOptionViewItem, index: Index
+    ) -> Sequence[tuple[str, QFont, QColor]]:
+        lower, small = index.data(Role.UserRole), sized(option.font, SMALL)
+        muted = QColor(self.theme.muted)
+        if lower is None:
+            small.setBold(True)
+            return ((option.text, small, muted),)
+        upper = (option.text, option.font, option.palette.color(option.palette.ColorRole.Text))
+        return (upper, (lower, small, muted)) if lower else (upper,)
+
+
+_WRAPPED = Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap
+
+
+def _room(option: QStyleOptionViewItem) -> QRect:
+    """Return the place of a cell's texts."""
+    mark = 0 if option.icon.isNull() else MARK + GRID // 2
+    return option.rect.adjusted(GRID + mark, EDGE, -GRID, -EDGE)
 
 
 def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:

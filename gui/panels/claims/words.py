@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from geometry.evidence.null import OUTCOMES, Outcome
 from gui.style.outcomes import SIGNS, outcome_color, short
 from gui.style.sentences import markdown_text
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_number
-from gui.style.verdicts import band, expected, interval_text, measured, p_text
+from gui.style.verdicts import band, bound, interval_text, kind, measured, p_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,7 +29,18 @@ SHORT_ARTICLES = {
     WHY: "Comments",
     OURS: "Helixscope",
 }
+CELLS: Mapping[str, Callable[[Verdict], str]] = {
+    "Claim": lambda verdict: verdict.claim.statement,
+    "Value": measured,
+    "Bound": bound,
+    "Null, 5–95 %": band,
+    "p": lambda verdict: p_text(verdict.p),
+    "p adj.": lambda verdict: p_text(verdict.p_adjusted),
+    "Outcome": lambda verdict: word(verdict),
+}
+"""What stands in each column of the table, by its title."""
 _COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
+    "fact": lambda verdict: verdict.claim.fact,
     "id": lambda verdict: verdict.claim.id,
     "article": lambda verdict: verdict.claim.article,
     "statement": lambda verdict: verdict.claim.statement,
@@ -43,7 +55,6 @@ _COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
     "draws": lambda verdict: verdict.null and verdict.null.draws,
     "p": lambda verdict: verdict.p,
     "p_adjusted": lambda verdict: verdict.p_adjusted,
-    "fact": lambda verdict: verdict.claim.fact,
     "by_construction": lambda verdict: verdict.by_construction,
     "why": lambda verdict: verdict.why_null,
     "interval_low": lambda verdict: verdict.interval and verdict.interval[0],
@@ -58,6 +69,15 @@ def word(verdict: Verdict) -> str:
         return PENDING
     words = short(verdict.outcome, verdict.null)
     return words.replace(" smooth", "").replace("worse than any curve", "worse than any")
+
+
+def by_fact(verdicts: Iterable[Verdict]) -> Mapping[str, Sequence[Verdict]]:
+    """Group verdicts by what they are about, in the order of the first of each."""
+    groups: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        fact = verdict.claim.fact
+        groups.setdefault(fact[:1].upper() + fact[1:], []).append(verdict)
+    return groups
 
 
 def article(verdict: Verdict) -> str:
@@ -129,27 +149,19 @@ def markdown(title: str, verdicts: Sequence[Verdict], published: Sequence[Compar
         "",
         f"{markdown_text(title)}. {counts(verdicts)}.",
         "",
-        "| | Claim | Quantity | Measured | Expected | Null, 5–95 % | p, corrected | Article |",
-        "|---|---|---|---:|---|---|---|---|",
+        f"| {' | '.join(CELLS)} | Random tables | Quantity | Article |",
+        "|---|---:|---|---|---:|---:|---|---|---|---|",
     ]
-    for verdict in verdicts:
-        claim = verdict.claim
-        quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
-        if verdict.by_construction:
-            quantity += f" By construction: {verdict.by_construction}"
-        null = band(verdict) + (f" ({verdict.null.name})" if verdict.null else "")
-        outcome = PENDING if verdict.outcome is None else short(verdict.outcome, verdict.null)
-        row = (
-            f"{sign(verdict)} {outcome}",
-            claim.statement,
-            quantity,
-            measured(verdict),
-            expected(verdict),
-            null,
-            p_text(verdict),
-            claim.article,
-        )
-        lines.append(f"| {' | '.join(map(markdown_text, row))} |")
+    for fact, group in by_fact(verdicts).items():
+        lines.append(f"| **{markdown_text(fact)}** |{' |' * (len(CELLS) + 2)}")
+        for verdict in group:
+            quantity = below(verdict) + (f" ({verdict.why_null})" if verdict.why_null else "")
+            if verdict.by_construction:
+                quantity += f" By construction: {verdict.by_construction}"
+            *cells, outcome = (read(verdict) for read in CELLS.values())
+            row = (*cells, f"{sign(verdict)} {outcome}", kind(verdict), quantity)
+            texts = map(markdown_text, (*row, verdict.claim.article))
+            lines.append(f"| {' | '.join(texts)} |")
     if published:
         lines += ["", "## Published numbers", "", "| Quantity | Published | Measured | | Source |"]
         lines.append("|---|---:|---:|---|---|")
@@ -163,7 +175,7 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for verdict in verdicts:
+    for verdict in chain.from_iterable(by_fact(verdicts).values()):
         values = (read(verdict) for read in _COLUMNS.values())
         writer.writerow("" if value is None else cell(str(value)) for value in values)
     return file.getvalue()
@@ -174,10 +186,19 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
 WIDTH = 10.8
 LINE, GAP, MARGIN = 0.15, 0.07, 0.2
 """Inches: a line of text, the space between two claims, the edge."""
-CHARACTERS = 70
-"""Characters per line of a claim."""
-# Left edges of the columns in inches; right edge for the numbers.
-_OUTCOME, _CLAIM, _MEASURED, _EXPECTED, _NULL, _P = 0.2, 1.75, 7.2, 7.35, 8.25, 9.4
+CHARACTERS, KIND, WORD = 66, 24, 16
+"""Characters per line of a claim, of what is drawn, of an outcome."""
+_CLAIM, _VALUE, _BOUND, _NULL, _P, _ADJUSTED, _OUTCOME = _PLACES = (
+    0.2,
+    5.8,
+    5.95,
+    6.65,
+    8.75,
+    9.3,
+    9.45,
+)
+"""Left edges of the columns in inches; right edges of the numbers."""
+_NUMBERS = (_VALUE, _P, _ADJUSTED)
 
 
 def ledger_figure(
@@ -203,64 +224,79 @@ def ledger_figure(
 
     from gui.plots.figure_base import POINTS
 
-    texts = [wrap(_text(verdict), CHARACTERS) for verdict in verdicts]
-    height = 2 * MARGIN + 5 * LINE + sum(len(lines) * LINE + GAP for lines in texts)
+    groups = [
+        (fact, [(verdict, _wrapped(verdict)) for verdict in group])
+        for fact, group in by_fact(verdicts).items()
+    ]
+    cells = [texts for _, group in groups for _, texts in group]
+    height = 2 * MARGIN + 5 * LINE + len(groups) * (2 * LINE + GAP)
+    height += sum(max(map(len, texts)) * LINE + GAP for texts in cells)
     height += bool(published) * 3 * LINE + len(published) * (2 * LINE + GAP)
     figure = Figure(figsize=(WIDTH, height), facecolor=theme.viewport)
     at = height - MARGIN
 
-    def write(x: float, text: str, color: str, size: int = SMALL, side: str = "left") -> None:
+    def write(x: float, text: str, color: str, size: int = SMALL, weight: str = "normal") -> None:
         figure.text(
             x / WIDTH,
             at / height,
             text,
             color=color,
             fontsize=size * POINTS,
-            ha=side,
+            fontweight=weight,
+            ha="right" if x in _NUMBERS else "left",
             va="top",
         )
 
-    write(_OUTCOME, f"Claims: {counts(verdicts)}", theme.text, TEXT)
+    write(_CLAIM, f"Claims: {counts(verdicts)}", theme.text, TEXT)
     at -= 1.5 * LINE
-    write(_OUTCOME, scope, theme.muted)
+    write(_CLAIM, scope, theme.muted)
     at -= 2 * LINE
-    for x, text, side in (
-        (_OUTCOME, "Outcome", "left"),
-        (_CLAIM, "Claim", "left"),
-        (_MEASURED, "Measured", "right"),
-        (_EXPECTED, "Expected", "left"),
-        (_NULL, "Null, 5–95 %", "left"),
-        (_P, "p, corrected", "left"),
-    ):
-        write(x, text, theme.muted, side=side)
+    for x, title in zip(_PLACES, CELLS, strict=True):
+        write(x, title, theme.muted)
     at -= LINE + GAP
-    for verdict, lines in zip(verdicts, texts, strict=True):
-        color = theme.muted if verdict.outcome is None else outcome_color(verdict.outcome, theme)
-        write(_OUTCOME, f"{sign(verdict)} {word(verdict)}", color)
-        write(_CLAIM, "\n".join(lines), theme.text)
-        write(_MEASURED, measured(verdict), theme.text, side="right")
-        write(_EXPECTED, expected(verdict), theme.text)
-        write(_NULL, band(verdict), theme.muted)
-        write(_P, p_text(verdict), theme.muted)
-        at -= len(lines) * LINE + GAP
+    for fact, group in groups:
+        at -= LINE
+        write(_CLAIM, fact, theme.text, weight="bold")
+        at -= LINE + GAP
+        for verdict, texts in group:
+            given = verdict.outcome
+            color = theme.muted if given is None else outcome_color(given, theme)
+            for x, lines in zip(_PLACES, texts, strict=True):
+                write(x, "\n".join(lines), color if x == _OUTCOME else theme.text)
+            at -= max(map(len, texts)) * LINE + GAP
     if published:
         at -= LINE
-        for x, text, side in (
-            (_OUTCOME, "Published numbers", "left"),
-            (_MEASURED, "Measured", "right"),
-            (_EXPECTED, "Published", "left"),
+        for x, title in (
+            (_CLAIM, "Published numbers"),
+            (_VALUE, "Measured"),
+            (_BOUND, "Published"),
+            (_OUTCOME, "Tolerance"),
         ):
-            write(x, text, theme.muted, side=side)
+            write(x, title, theme.muted)
         at -= 2 * LINE
     for compared in published:
-        quantity, given, ours, how, source = published_cells(compared)
+        quantity, reported, ours, how, source = published_cells(compared)
         outcome: Outcome = "holds" if compared.within else "does not hold"
-        write(_OUTCOME, how, outcome_color(outcome, theme))
         write(_CLAIM, f"{quantity}\n{source}", theme.text)
-        write(_MEASURED, ours, theme.text, side="right")
-        write(_EXPECTED, given, theme.text)
+        write(_VALUE, ours, theme.text)
+        write(_BOUND, reported, theme.text)
+        write(_OUTCOME, how, outcome_color(outcome, theme))
         at -= 2 * LINE + GAP
     return figure
+
+
+def _wrapped(verdict: Verdict) -> tuple[list[str], ...]:
+    """Return the lines of each cell."""
+    _, value, condition, null, p, adjusted, outcome = (read(verdict) for read in CELLS.values())
+    return (
+        wrap(_text(verdict), CHARACTERS),
+        [value],
+        [condition],
+        [null, *wrap(kind(verdict), KIND)],
+        [p],
+        [adjusted],
+        wrap(f"{sign(verdict)} {outcome}", WORD),
+    )
 
 
 def _text(verdict: Verdict) -> str:

@@ -16,7 +16,15 @@ from geometry.evidence.null import OUTCOMES, null_of
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources.opening import open_model
 from gui.panels.claims.spec import ClaimsOf
-from gui.panels.claims.words import comma_separated, counts, ledger_figure, markdown, sign, word
+from gui.panels.claims.words import (
+    by_fact,
+    comma_separated,
+    counts,
+    ledger_figure,
+    markdown,
+    sign,
+    word,
+)
 from gui.services.questions import Progress, QuestionContext, resolve
 from gui.style.verdicts import band, expected, measured, null_text, worth
 
@@ -176,17 +184,28 @@ def test_markdown_has_a_row_for_each_claim_and_csv_the_numbers_in_full():
     ]
     text = markdown("MiniLM", verdicts)
     lines = text.splitlines()
-    rows = lines[lines.index("|---|---|---|---:|---|---|---|---|") + 1 :]
-    assert len(rows) == len(EVERY)
+    start = next(at for at, line in enumerate(lines) if line.startswith("|---"))
+    titles = [title.strip() for title in lines[start - 1].strip("|").split("|")]
+    # A bar within a cell, as in |cosine|, is escaped: the columns stay.
+    rows = [
+        [cell.strip() for cell in line.replace(r"\|", "¦").strip("|").split("|")]
+        for line in lines[start + 1 :]
+    ]
+    assert {len(row) for row in rows} == {len(titles)}
     assert f"MiniLM. {counts(verdicts)}." in lines
-    for verdict, row in zip(verdicts, rows, strict=True):
-        # A bar within a cell, as in |cosine|, is escaped: the columns stay.
-        cells = row.replace(r"\|", "¦").strip("|").split("|")
-        assert len(cells) == 8
-        assert cells[1].strip() == verdict.claim.statement
-        assert cells[0].split()[0] == sign(verdict)
+    groups = by_fact(verdicts)
+    for fact, group in groups.items():
+        assert rows.pop(0)[0] == f"**{fact}**"
+        for verdict in group:
+            row = dict(zip(titles, rows.pop(0), strict=True))
+            assert row["Claim"] == verdict.claim.statement
+            assert row["Outcome"].split()[0] == sign(verdict)
+            assert row["Random tables"] == ("40 random walks" if verdict.null else "")
+    assert not rows
+    verdicts = [verdict for group in groups.values() for verdict in group]
     read = list(csv.DictReader(comma_separated(verdicts).splitlines()))
-    assert [row["id"] for row in read] == [claim.id for claim in EVERY]
+    assert [row["id"] for row in read] == [verdict.claim.id for verdict in verdicts]
+    assert [row["fact"] for row in read] == [verdict.claim.fact for verdict in verdicts]
     for row, verdict in zip(read, verdicts, strict=True):
         assert (float(row["measured"]) if row["measured"] else None) == verdict.value
         assert row["why"] == (verdict.why_null or "")
