@@ -27,7 +27,8 @@ from geometry.hub.faults import Offline
 from geometry.hub.whole_model import WholeModel, list_model
 from geometry.inside.settings import InsideError
 from geometry.inside.windows import Splitter, Window, draw_windows, find_texts
-from geometry.models.sources.catalogue import BUNDLED, canonical
+from geometry.models.notes import Making, read_making
+from geometry.models.sources.catalogue import BUNDLED, canonical, with_entry
 from geometry.models.sources.local_models import hub_cache, locate, locate_address, snapshot_of
 from geometry.models.sources.locating import located
 from geometry.models.sources.opening import name_of
@@ -251,6 +252,14 @@ def load_network(
             log.warning("%s cannot be loaded", place, exc_info=True)
             reason = str(error).strip().partition("\n")[0].rstrip(".")
             raise InsideError(f"{name} cannot be loaded: {reason}.", ADVICE) from error
+
+
+def making_of(source: str | Source) -> Making:
+    """Return what is known of the making of a network on this machine."""
+    source = located(Source.of_any(source))
+    place = _place(source)
+    making, _ = read_making(place if place.is_dir() else place.parent)
+    return with_entry(making, source.address)
 
 
 def _load(

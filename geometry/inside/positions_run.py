@@ -19,11 +19,10 @@ from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
 from geometry.inside.mixing import Mixing, measure_mixing
-from geometry.inside.network import RunnableNetwork, load_network
+from geometry.inside.network import RunnableNetwork, load_network, making_of
 from geometry.inside.probe import run_probes
 from geometry.inside.published import Compared, compare
 from geometry.inside.record import (
-    DESCRIPTION,
     Control,
     control_of_json,
     counters_as_json,
@@ -34,6 +33,7 @@ from geometry.inside.record import (
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.sums import Sums
 from geometry.inside.windows import Corpus, Window, corpus_of, digest, find_texts
+from geometry.models.sources.layer_tables import DESCRIPTION
 
 _SETTINGS = "run.json"
 _AGAIN = "Remove this folder to start again."
@@ -240,6 +240,7 @@ def _described(
             "causal": network.causal,
             "n_layers": network.n_layers - 1,
             "d_model": network.d_model,
+            "notes": [asdict(note) for note in making_of(settings.source).notes],
         },
         "length": sums.length,
         "windows": list(result.windows),

@@ -29,10 +29,16 @@ from geometry.inside.mixing import Mixing
 from geometry.inside.published import CONDITIONS, QUANTITIES, SOURCE, Compared
 from geometry.inside.settings import InsideError
 from geometry.inside.sums import Sums
-from geometry.models.sources.layer_tables import AMOUNTS, FILE_NAME, FORMAT, MEASURED, VERSION
+from geometry.models.sources.layer_tables import (
+    AMOUNTS,
+    DESCRIPTION,
+    FILE_NAME,
+    FORMAT,
+    MEASURED,
+    VERSION,
+)
 from geometry.pca.components import Array
 
-DESCRIPTION = "positions.json"
 _BY_LAYER = ("share", "halves_cosine", "norms_cv")
 
 

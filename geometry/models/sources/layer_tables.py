@@ -2,12 +2,14 @@
 
 A run's folder opens like a model: in the layer in which the two halves of the texts agree most, or,
 with "/layer 3" after the folder's path, in layer 3; 0 is the embedding. The file's tensors are
-described in :mod:`geometry.inside.record`, which writes it.
+described in :mod:`geometry.inside.record`, which writes it, and a description of the run, with
+the notes on the making of the model.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.config import load_json
+from geometry.checkpoints.config import load_json, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.stores import (
@@ -31,11 +33,12 @@ from geometry.checkpoints.stores import (
 )
 from geometry.measures.norms import norm_profile
 from geometry.models.model import PositionalModel
+from geometry.models.notes import Making, parse_making
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.sources.source import Source
 from geometry.pca.components import Array
 
-FILE_NAME = "positions.safetensors"
+FILE_NAME, DESCRIPTION = "positions.safetensors", "positions.json"
 FORMAT, VERSION = "helixscope-positions", "1"
 AGAIN = "Measure the positions again, or remove this folder."
 RESOLVED = 0.9
@@ -224,7 +227,15 @@ def open_layer(file: Path, layer: int | None, source: Source) -> PositionalModel
         source=source,
         name=f"{tables.name} · {name}",
         folder=file.parent,
+        making=_making(file.parent),
     )
+
+
+def _making(folder: Path) -> Making:
+    """Return the notes on the making of the model, which earlier runs have not written."""
+    with suppress(SourceError):
+        return parse_making(read_json(folder / DESCRIPTION).get("model", {}))
+    return Making()
 
 
 def read_layers(file: Path) -> LayerTables:

@@ -109,6 +109,7 @@ def test_positions_inside_the_bundled_model(source, layer, hub):
     (Path.cwd() / source).mkdir(parents=True)
     model = open_model(source)
     assert (model.source.text, model.table) == (source, f"layer {layer}")
+    assert model.notes == open_model(SAMPLE).notes != (), "those of the model that was measured"
     assert local_path(Source.parse(source)).is_relative_to(locate(SAMPLE))
     assert local_path(Source.parse(f"./{source}")) == Path(f"./{source}")
     assert is_here(Source.parse(source))
