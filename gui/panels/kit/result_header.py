@@ -30,8 +30,9 @@ TALL = 480
 class Arrangement(NamedTuple):
     """An arrangement of the header."""
 
-    # Whether heading and controls are in the first row, beside the panels of the group
+    # Whether the heading is in the first row, beside the panels of the group
     heading_beside: bool
+    # Whether the controls are in the row of the heading; otherwise they are below it
     controls_beside: bool
     meaning: bool  # Whether the meaning of the formula is shown
     # Whether the actions are in the first row too; otherwise they are beside the heading
@@ -43,6 +44,8 @@ ARRANGEMENTS = (
     Arrangement(True, True, False),
     Arrangement(True, False, True),
     Arrangement(True, False, False),
+    Arrangement(False, True, True),
+    Arrangement(False, True, False),
     Arrangement(False, False, True),
     Arrangement(False, False, False),
     Arrangement(False, False, False, False),
@@ -164,11 +167,15 @@ class ResultHeader(QWidget):
         if arrangement.heading_beside:
             self._grid.addWidget(self._heading, 0, 1)
         else:
-            self._grid.addWidget(self._heading, 1, 0, 1, 4 if arrangement.actions_beside else 3)
+            alone = 4 if arrangement.actions_beside else 3
+            span = 2 if arrangement.controls_beside else alone
+            self._grid.addWidget(self._heading, 1, 0, 1, span)
         self._grid.addWidget(self._actions, 0 if arrangement.actions_beside else 1, 3)
         if arrangement.controls_beside:
             # Check boxes are lower than the button before them.
-            self._grid.addWidget(self._controls, 0, 2, Qt.AlignmentFlag.AlignVCenter)
+            row, span = (0, 1) if arrangement.heading_beside else (1, 2)
+            middle = Qt.AlignmentFlag.AlignVCenter
+            self._grid.addWidget(self._controls, row, 2, 1, span, middle)
         else:
             self._grid.addWidget(self._controls, 2, 0, 1, 4)
 
@@ -179,11 +186,9 @@ class ResultHeader(QWidget):
             first, heading = 0, heading + gap + first
         if self.tabs is not None:
             first += self.tabs.sizeHint().width() + gap
-        if arrangement.heading_beside:
-            first, heading = first + gap + heading, 0
         if arrangement.controls_beside:  # in rows of their own they wrap
-            first += gap + self._controls.sizeHint().width()
-        return max(first, heading)
+            heading += gap + self._controls.sizeHint().width()
+        return first + gap + heading if arrangement.heading_beside else max(first, heading)
 
     def _tabs(self, group: Sequence[PanelEntry]) -> Segmented | QLabel | None:
         """Return the panels of the group to choose from, or the title of the only one."""

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QP
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
+from geometry.evidence.bootstrap import FEWEST as FEWEST_WITH_INTERVALS
 from geometry.evidence.null import Null, least_favourable, strictest
 from geometry.evidence.turning_nulls import MEANINGS as TURNING_NULLS
 from geometry.measures.shape_fit import FREE, ShapeFit
@@ -75,7 +76,7 @@ FEW_TURNS = (
     "fits is plotted."
 )
 FEW_POSITIONS = "Too few positions to decide; the better of the two helix fits is plotted."
-NO_NUMBER = "–"
+NO_NUMBER, PENDING = "–", "…"
 MARK = "●"
 COLUMNS = (
     Column("", "● marks the curve that describes the positions, by the rule", 18),
@@ -117,6 +118,10 @@ CONDITIONS_TIPS = (
 INTERVAL_TIP = (
     "Intervals of 95 %: what other rows along the same curve would give, if their departures from "
     "it were drawn again with the same autocorrelation. They say nothing of another training"
+)
+P_TIP = (
+    "The share of random curves that turn as evenly as these positions, which count among them: of "
+    "the kind that comes closest"
 )
 NULL_TIP = (
     "The balanced turning share B of random curves of this size: each bar covers 90 % of them; "
@@ -171,16 +176,29 @@ def meaning(shape: Shape) -> str:
     if shape.best == "none" and evidence is not None and evidence.remarkable is None:
         return FEW_TURNS
     beyond = BEYOND if evidence is not None and evidence.tier == 2 else ""
-    return MEANINGS[shape.best] + beyond + deciding_text(shape)
+    return MEANINGS[shape.best] + beyond
 
 
-def deciding_text(shape: Shape) -> str:
-    """Return the least favourable random curves in a sentence; "" while they are unknown."""
-    if not shape.rule or shape.evidence is None or not shape.evidence.tier:
+def numbers_of(shape: Shape) -> str:
+    """Return the numbers of the verdict: R² and turns, and whether it holds by construction."""
+    fit = shape.fits[shape.first_choice]
+    r2 = f"R² {format_number(fit.r2)}"
+    if shape.best == "none":
+        return f"the better helix fit: {r2}"
+    turns = f"{format_number(fit.turns, 2)} turns" if shape.best != "line" else ""
+    made = "by construction" if shape.notes else ""
+    return " · ".join(filter(None, (r2, turns, made)))
+
+
+def p_text(shape: Shape) -> str:
+    """Return the p-value of a curve that turns, "…" while it is unknown; "" for other curves."""
+    if shape.evidence is None or not shape.evidence.tier:
         return ""
+    if not shape.rule:
+        return f"p beside random curves: {PENDING}"
     null = least_favourable(shape.rule.values(), shape.evidence.strength)
-    p = format_number(null.p_value(shape.evidence.strength), 2)
-    return f" Least favourable of {len(shape.rule)} kinds: {NULLS[null.name]}, p = {p}."
+    p = format_number(null.p_value(shape.evidence.strength), 3)
+    return f"p beside random curves: {p} ({NULLS[null.name]}, of {len(shape.rule)} kinds)"
 
 
 def null_text(shape: Shape) -> str:
@@ -194,7 +212,10 @@ def null_text(shape: Shape) -> str:
 
 
 def interval_text(shape: Shape) -> str:
-    """Return the intervals in a line; "" while they are unknown."""
+    """Return the intervals in a line, "…" while they are unknown; "" for too few positions."""
+    if shape.intervals is None:
+        enough = len(shape.coordinates) >= FEWEST_WITH_INTERVALS
+        return f"95 %: turns {PENDING} · radius {PENDING} · B {PENDING} · R² {PENDING}" * enough
     names = {"turns": "turns", "radius": "radius", "turning_share": "B", "r2": "R²"}
     parts = [
         f"{names[name]} {format_number(low, 2)}–{format_number(high, 2)}"
@@ -263,6 +284,7 @@ class NullStrip(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._bars: list[tuple[str, Null]] = []
+        self._enough = False
         self._b, self._text, self._theme = 0.0, "", LIGHT
         self._interval: tuple[float, float] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -274,6 +296,7 @@ class NullStrip(QWidget):
     def show_shape(self, shape: Shape) -> None:
         """Show the null distributions of a result, if it has any."""
         self._bars, self._text = [], null_text(shape)
+        self._enough = shape.evidence is not None
         self._interval = None if shape.intervals is None else shape.intervals.b
         if shape.nulls and shape.evidence is not None:
             curves = strictest(shape.nulls[name] for name in CURVE_NULLS)
@@ -291,7 +314,8 @@ class NullStrip(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(80, BAR_ROW * len(self._bars))
+        """Return the size of all bars, also before the curves are drawn."""
+        return QSize(80, 3 * BAR_ROW if self._enough else 0)
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
@@ -346,14 +370,16 @@ class NullStrip(QWidget):
 
 
 class ShapeNumbers(QWidget):
-    """The verdict with its meaning and conditions, a row for each curve, and the roughness."""
+    """The verdict with its numbers and conditions, a row for each curve, and what they mean."""
 
     chosen = Signal(str)
     """The name of a curve whose row was clicked."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.verdict, self.meaning = label("", "title"), label("", "muted", wrap=True)
+        self.verdict, self.numbers = label("", "title"), label("")
+        self.p, self.meaning = label("", "small"), label("", "muted", wrap=True)
+        self.p.setToolTip(wrapped(P_TIP))
         self.notes, self.intervals = label("", wrap=True), label("", "small", wrap=True)
         self.intervals.setToolTip(wrapped(INTERVAL_TIP))
         self.conditions = [label("", "small") for _ in range(3)]
@@ -375,15 +401,17 @@ class ShapeNumbers(QWidget):
             beside.addWidget(line)
         table = (self.table, 0, Qt.AlignmentFlag.AlignLeft)
         self.random = NullStrip()
+        # What comes later has its place from the start, and the longest texts are at the end.
         vbox(
-            self.verdict,
-            self.meaning,
-            self.notes,
+            hbox(self.verdict, self.numbers, 1, spacing=GRID),
             reasons,
+            self.p,
+            table,
             self.random,
             self.intervals,
-            table,
             smoothness,
+            self.meaning,
+            self.notes,
             1,
             parent=self,
             spacing=GRID // 2,
@@ -405,18 +433,20 @@ class ShapeNumbers(QWidget):
     def show_shape(self, shape: Shape) -> None:
         """Show a result."""
         self.verdict.setText(verdict_name(shape))
+        self.numbers.setText(numbers_of(shape))
         self.meaning.setText(meaning(shape))
         self.notes.setText(f"By construction: {' '.join(shape.notes)}")
         self.notes.setVisible(bool(shape.notes))
-        self.intervals.setText(interval_text(shape))
-        self.intervals.setVisible(bool(self.intervals.text()))
+        for line, text in ((self.p, p_text(shape)), (self.intervals, interval_text(shape))):
+            line.setText(text)
+            line.setVisible(bool(text))
         results = conditions(shape)
         for line in self.conditions:
             line.setVisible(bool(results))
         for line, (met, text) in zip(self.conditions, results, strict=False):
             line.setText(f"{'✓' if met else '✗'} {text}")
         self.random.show_shape(shape)
-        self.random.setVisible(bool(shape.nulls))
+        self.random.setVisible(shape.evidence is not None)
         parts = rough_parts(shape)
         for key, line in self.rough.items():
             line.setText(parts.get(key, ""))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
@@ -25,6 +26,7 @@ from gui.panels.shape.body import (
 from gui.panels.shape.spec import DRAWN_R2, ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
+from tests.gui.on_screen import put_on_screen
 from tests.gui.result_stage import LEFT, named, shape_view
 from tests.scripts import run_script
 
@@ -125,7 +127,6 @@ def test_the_verdict_its_reasons_the_marked_line_and_the_title(qtbot, of_gpt2):
     shown.show_shape(replace(few, nulls={}))
     assert shown.verdict.text() == "Undetermined"
     assert "fewer than 1½ turns" in shown.meaning.text()
-    assert not shown.random.isVisibleTo(shown)
 
 
 @pytest.mark.slow
@@ -295,5 +296,35 @@ def test_the_strip_has_a_bar_of_each_kind_and_the_positions_across(qtbot, of_gpt
     # It is no taller for a longer text: nothing wraps.
     assert strip.sizeHint().height() == 3 * BAR_ROW
     assert all(f"{one.band[2]:.2f}" in strip.toolTip() for one in nulls.values())
+    # It has its place before the curves are drawn, and none for too few positions.
     strip.show_shape(replace(of_gpt2, nulls={}))
+    assert strip.sizeHint().height() == 3 * BAR_ROW
+    strip.show_shape(replace(of_gpt2, nulls={}, evidence=None))
     assert strip.sizeHint().height() == 0
+
+
+def test_the_verdict_and_its_numbers_come_first_and_nothing_moves_when_the_rest_arrives(
+    qtbot, of_gpt2
+):
+    shown = ShapeNumbers()
+    put_on_screen(qtbot, shown, 430, 400)
+    early = replace(of_gpt2, nulls={}, rule={}, intervals=None)
+
+    def places():
+        shown.layout().activate()
+        parts = (shown.verdict, shown.numbers, *shown.conditions, shown.p, shown.table)
+        parts = (*parts, shown.random, shown.intervals, shown.meaning)
+        return [one.mapTo(shown, QPoint(0, 0)).y() for one in parts if one.isVisible()]
+
+    shown.show_shape(early)
+    before = places()
+    assert before == sorted(before)
+    assert before[0] == min(before)
+    helix = of_gpt2.fits["helix"]
+    assert shown.numbers.text() == f"R² {helix.r2:.3f} · {helix.turns:.2f} turns"
+    assert "0." not in shown.p.text()
+    shown.show_shape(of_gpt2)
+    assert places() == before
+    assert "0." in shown.p.text()
+    shown.show_shape(replace(of_gpt2, best="none"))
+    assert f"R² {of_gpt2.better_helix.r2:.3f}" in shown.numbers.text()
