@@ -63,21 +63,24 @@ def table(
     Each model is measured in the same range and components. In .csv and .json,
     shares are from 0 to 1 and numbers have full precision; .json describes each quantity.
     """
-    from geometry.claims.scalar_results import QUANTITIES
     from gui.panels.compare import words as text
+    from gui.panels.compare.question import KEPT, with_distance
 
     span, axes = parse_positions(positions), parse_components(components)
     table = chosen(table, family, first_rows)
-    keys = [quantity.key for quantity in QUANTITIES]
+    keys = [quantity.key for quantity in text.QUANTITIES]
     if sort is not None and sort not in keys:
         raise typer.BadParameter(f"{sort!r} is not one of {', '.join(keys)}", param_hint="--sort")
     if out is not None:
         check_ending(out, ENDINGS, "--out")
-    rows = []
+    rows: list[MeasuredRow] = []
+    first: PositionalModel | None = None
     with progress_bar(2 * len(sources)) as step:
         for key, model in enumerate(open_each(step, sources, table, offline, whole, fresh)):
             message = f"Measuring {model.name}"
-            rows.append(step(message, partial(_measured_row, model, key, span, axes)))
+            first = first or model  # the others' distances are from its shape
+            row = step(message, partial(_measured_row, model, key, span, axes))
+            rows.append(with_distance(row, rows[0] if rows else row, KEPT))
     if sort is not None:
         rows = list(text.in_order(rows, keys.index(sort) + text.FIXED + 1, falling=True))
     if out is None:
@@ -95,7 +98,7 @@ def _measured_row(
 ) -> MeasuredRow:
     from geometry.checkpoints.errors import RangeError
     from geometry.claims.scalar_results import scalar_results
-    from gui.panels.compare.question import MeasuredRow
+    from gui.panels.compare.question import MeasuredRow, of_one
     from gui.panels.kit.views import Shown
 
     shown = span or model.usual_positions
@@ -103,7 +106,7 @@ def _measured_row(
         results = scalar_results(model, shown, components)
     except RangeError as error:
         raise RangeError(f"{model.name}: {error}", error.advice) from error
-    return MeasuredRow(Shown(key, model.name, ref(model), shown, components), results)
+    return MeasuredRow(Shown(key, model.name, ref(model), shown, components), of_one(results))
 
 
 def _write(out: Path, rows: list[MeasuredRow]) -> None:

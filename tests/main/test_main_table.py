@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from geometry.claims.scalar_results import QUANTITIES, scalar_results
+from geometry.claims.scalar_results import scalar_results
 from geometry.models.sources.opening import open_model
+from gui.panels.compare.words import ALL
 from tests.command_line import run
 
 
@@ -37,7 +38,10 @@ def test_it_prints_the_models_side_by_side(tables, capsys):
     assert printed[1].split() == ["Range", "1–149", "1–149", "1–89"]
     (curve,) = [line.split() for line in printed if line.strip().startswith("Curve")]
     assert curve[1:3] == ["helix", "line"]
-    assert len(printed) == len(QUANTITIES) + 2
+    assert len(printed) == len(ALL) + 1
+    (apart,) = [line.split() for line in printed if line.strip().startswith("Shape distance (")]
+    assert apart[3] == "–", "each but the first has its distance from that"
+    assert 0 < float(apart[4]) < 90
 
 
 def test_a_csv_file_has_a_line_for_each_model_and_is_sorted(tables, tmp_path):

@@ -1,16 +1,22 @@
-"""The question of the compare panel: scalars of the open and the compared models."""
+"""The question of the compare panel: scalars of the open and the compared models.
+
+And how far each model's shape is from that of the open one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
-from geometry.claims.scalar_results import Scalar, scalar_results
+from geometry.claims.scalar_results import Quantity, Scalar, scalar_results
 from geometry.evidence.null import Outcome
+from geometry.evidence.shape_distance import ShapeDistance, shape_distance
 from geometry.measures.roughness import FEWEST
 from geometry.pca.pca import fit_pca
 from gui.panels.kit.views import Shown
@@ -19,6 +25,36 @@ from gui.services.questions import Progress, QuestionContext
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
+_of_two = partial(Quantity, of="range", measure=lambda _: math.nan, unit="°", decimals=1)
+DISTANCES = (
+    _of_two(
+        "shape_distance",
+        "Shape distance",
+        meaning="The angle between this table and that of the open model, over the positions that "
+        "both show, each moved, turned, reflected and scaled onto the other: 0 for one shape, 90 "
+        "for nothing in common.",
+    ),
+    _of_two(
+        "shape_distance_low",
+        "Shape distance, low",
+        meaning="The lower end of the 95 % interval of this angle, if both tables turn evenly.",
+    ),
+    _of_two(
+        "shape_distance_high",
+        "Shape distance, high",
+        meaning="The upper end of the 95 % interval of this angle, if both tables turn evenly.",
+    ),
+    _of_two(
+        "shape_noise",
+        "Shape noise",
+        meaning="The angle between two draws of the open model’s curve with departures like its "
+        "own: what noise alone gives.",
+    ),
+)
+"""What is measured of a model and the open one."""
+NO_CURVE = "the interval is known only of two curves that turn evenly"
+OPEN, LATER = "it is the open model", "not measured yet"
+SHORT = "no two positions are shown in both"
 MAX_KEPT = 512
 READING, FAILED = "it is still loading", "it could not be opened"
 
@@ -42,6 +78,51 @@ class MeasuredRow:
     def outcome(self, scalar: Scalar) -> Outcome | None:
         """Return the outcome of a quantity; None if it is not weighed, or has no value."""
         return None if scalar.value is None else self.outcomes.get(scalar.quantity.key)
+
+
+def distances(found: ShapeDistance | None, why: str = NO_CURVE) -> tuple[Scalar, ...]:
+    """Return a distance as scalars, with the reason of those that have no value."""
+    if found is None:
+        return tuple(Scalar(quantity, None, why) for quantity in DISTANCES)
+    values = (found.degrees, *(found.interval or (None, None)), found.same_curve)
+    return tuple(
+        Scalar(quantity, value, "" if value is not None else why)
+        for quantity, value in zip(DISTANCES, values, strict=True)
+    )
+
+
+def of_one(scalars: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """Return the scalars of a row, without its distance so far."""
+    return (*scalars, *distances(None, LATER))
+
+
+def with_distance(
+    line: MeasuredRow,
+    reference: MeasuredRow,
+    kept: Recent,
+    check: Callable[[], None] | None = None,
+) -> MeasuredRow:
+    """Return a measured row with the distance of its shape from that of the open model."""
+    model, other = line.row.open_model, reference.row.open_model
+    if line.scalars is None or model is None or other is None:
+        return line
+    starts, ends = zip(line.row.positions, reference.row.positions, strict=True)
+    first, last = max(starts), min(ends)
+    if line.row.key == reference.row.key:
+        found = distances(None, OPEN)
+    elif last <= first:
+        found = distances(None, SHORT)
+    else:
+        key = ("distance", other.fingerprint, model.fingerprint, first, last)
+        rows = slice(first, last + 1)
+        try:
+            between = kept(
+                key, lambda: shape_distance(other.W_pos[rows], model.W_pos[rows], check=check)
+            )
+            found = distances(between)
+        except ValueError as error:  # one does not vary
+            found = distances(None, str(error))
+    return replace(line, scalars=(*line.scalars[: -len(DISTANCES)], *found))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -85,6 +166,11 @@ class ComparisonOf:
             message = f"Measuring {row.name}"
             yield Progress(done / len(pending), message, Comparison(tuple(lines)))
             lines[at] = self._line(row, context)
+        (reference,) = (line for line in lines if line.row.current)
+        for at, line in enumerate(lines):
+            message = f"Comparing the shape of {line.row.name}"
+            yield Progress(at / len(lines), message, Comparison(tuple(lines)))
+            lines[at] = with_distance(line, reference, self.kept, context.raise_if_cancelled)
         yield Comparison(tuple(lines))
 
     def _known(self, row: Shown) -> MeasuredRow:
@@ -95,7 +181,7 @@ class ComparisonOf:
         scalars, turning = self.kept.get(key), self.kept.get(("turning", *key))
         if scalars is None or turning is None:
             return MeasuredRow(row)
-        return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
+        return MeasuredRow(row, of_one(scalars), outcomes={"turning_share": turning})
 
     def _line(self, row: Shown, context: QuestionContext) -> MeasuredRow:
         model = row.open_model
@@ -112,7 +198,7 @@ class ComparisonOf:
             scalars = self.kept(key, find)
             context.raise_if_cancelled()
             turning = self.kept(("turning", *key), lambda: turning_outcome(model, row))
-            return MeasuredRow(row, scalars, outcomes={"turning_share": turning})
+            return MeasuredRow(row, of_one(scalars), outcomes={"turning_share": turning})
         except Cancelled:
             raise
         except HelixscopeError as error:

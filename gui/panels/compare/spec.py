@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from geometry.models.notes import sentences
 from gui.panels.compare import words
-from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, MeasuredRow
+from gui.panels.compare.question import DISTANCES, KEPT, Comparison, ComparisonOf, MeasuredRow
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.kit.choices import Button, Saved, Shared
 from gui.panels.kit.intents import AddModel
@@ -46,9 +46,10 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     meaning = "compared in numbers"
     explanation = (
         "Each row is a model in its shown range; each column is a quantity, defined in the "
-        "tooltip of its title: variance and rank, the fitted helix, norms, roughness and number "
-        "of loops. Click a title to sort, drag it to move the column, “Columns…” chooses which are "
-        "shown; Ctrl+C copies the table as shown, with shares from 0 to 1."
+        "tooltip of its title: the distance of its shape from that of the open model, variance and "
+        "rank, the fitted helix, norms, roughness and number of loops. Click a title to sort, drag "
+        "it to move the column, “Columns…” chooses which are shown; Ctrl+C copies the table as "
+        "shown, with shares from 0 to 1."
     )
     empty = "Open a model to see how it compares with others in numbers."
     defaults = Choices()
@@ -81,13 +82,19 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         waiting = sum(line.scalars is None and not line.why for line in lines)
         pending = f" · {waiting} not measured yet" if waiting else ""
         (current,) = (line.row.name for line in lines if line.row.current)
+        apart = [
+            f" · shapes {words.marked(line, scalar)} ° apart"
+            for line in lines
+            for scalar in line.scalars or ()
+            if len(lines) == 2 and scalar.quantity is DISTANCES[0] and scalar.value is not None
+        ]
         made = [
             f" · {line.row.name}, by construction: {' '.join(found)}"
             for line in lines
             if line.row.open_model is not None
             and (found := sentences(line.row.open_model.notes, ""))
         ]
-        return f"{count} · {current} is the open model{pending}{''.join(made)}"
+        return f"{count} · {current} is the open model{pending}{''.join((*apart, *made))}"
 
     def figure(self, view: CompareView) -> Figure:
         return compare_figure(sorted_lines(view), view.theme, shown_columns(view))
@@ -110,14 +117,11 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
         return words.numbers(sorted_lines(view))
 
     def script(self, view: CompareView) -> str:
-        rows = [line.row for line in sorted_lines(view)]
-        return words.script(
-            [
-                (model, row.positions, row.components)
-                for row in rows
-                if (model := row.open_model) is not None
-            ]
-        )
+        rows = [line.row for line in sorted_lines(view) if line.row.open_model is not None]
+        models = [
+            (model, row.positions, row.components) for row in rows if (model := row.open_model)
+        ]
+        return words.script(models, [row.current for row in rows].index(True))
 
 
 def shown_columns(view: CompareView) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.claims.scalar_results import QUANTITIES
 from geometry.evidence.null import Outcome
 from gui.panels.compare.aligned_row import AlignedRow
 from gui.panels.compare.columns import ColumnChooser
@@ -34,6 +33,7 @@ from gui.panels.compare.words import (
     ALL,
     COLUMNS,
     FIXED,
+    QUANTITIES,
     cells,
     columns_of,
     named,

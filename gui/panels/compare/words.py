@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.checkpoints.number_files import cell
-from geometry.claims.scalar_results import INTERVALS, QUANTITIES, Quantity, Scalar
+from geometry.claims import scalar_results
+from geometry.claims.scalar_results import Quantity, Scalar
 from geometry.models.model import PositionalModel
-from gui.panels.compare.question import MeasuredRow
+from gui.panels.compare.question import DISTANCES, MeasuredRow
 from gui.services.snippets import opened, python_script
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SIGNS
@@ -25,6 +26,9 @@ from gui.widgets.table_text import Column
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+QUANTITIES = (*scalar_results.QUANTITIES, *DISTANCES)
+"""In the order of the columns."""
+INTERVALS = (*scalar_results.INTERVALS, DISTANCES[0].key)
 MARK = "●"
 NO_NUMBER = "–"
 PENDING = "…"
@@ -60,6 +64,7 @@ ALL = (RANGE, *(quantity.key for quantity in QUANTITIES))
 """Keys of the columns that can be hidden and moved, in the order of :data:`COLUMNS`."""
 STANDARD = (
     RANGE,
+    "shape_distance",
     "n_positions",
     "d_model",
     "variance_3",
@@ -116,7 +121,8 @@ def marked(line: MeasuredRow, scalar: Scalar) -> str:
     if key not in INTERVALS or scalar.value is None:
         return text
     ends = [line.value(f"{key}_{end}") for end in ("low", "high")]
-    numbers = [format_number(end, 2) for end in ends if isinstance(end, float)]
+    decimals = min(scalar.quantity.decimals, 2)
+    numbers = [format_number(end, decimals) for end in ends if isinstance(end, float)]
     return f"{text} ({'–'.join(numbers)})" if len(numbers) == len(ends) else text
 
 
@@ -302,8 +308,13 @@ def latex(lines: Sequence[MeasuredRow], columns: Sequence[str] = ALL) -> str:
     return "\n".join([*text, *map(row, rows), r"\hline", r"\end{tabular}"]) + "\n"
 
 
-def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
-    """Return a script that prints the scalars of models, each in its range and components."""
+def script(
+    models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]], reference: int = 0
+) -> str:
+    """Return a script that prints the scalars of models, each in its range and components.
+
+    And the distances of their shapes from that of one of them, ``reference``.
+    """
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
     lines = f"""
 shown = [
@@ -320,6 +331,15 @@ for model, positions, components in shown:
         chosen = [number - 1 for number in components]
         rest = None if sorted(components) == [1, 2, 3] else scores[:, chosen]
         print("", "Turning share", turning_share(rows, rest).outcome, sep="\\t")
+"""
+    if len(models) > 1:
+        lines += f"""
+model, (first, last), _ = shown[{reference}]
+for other, (start, end), _ in shown:
+    rows = slice(max(first, start), min(last, end) + 1)
+    if other is not model and rows.stop - rows.start > 1:
+        found = shape_distance(model.W_pos[rows], other.W_pos[rows])
+        print(other.name, found.degrees, found.interval, found.same_curve, sep="\\t")
 """
     return python_script(lines)
 

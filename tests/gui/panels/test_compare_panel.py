@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
+from geometry.evidence.shape_distance import shape_distance
 from geometry.evidence.turning_share import turning_share
 from gui.panels.compare.columns import ColumnChooser
 from gui.panels.compare.table import ALONE
@@ -22,6 +24,8 @@ from gui.panels.compare.words import (
     NO_NUMBER,
     PENDING,
     STANDARD,
+    as_json,
+    cells,
     compare_figure,
     in_order,
     latex,
@@ -131,13 +135,15 @@ def test_rows_appear_one_by_one(qtbot, hand_jobs, write_table, helix, monkeypatc
     monkeypatch.setattr("gui.services.questions.REPORT_INTERVAL_S", 0.0)
     monkeypatch.setattr(stage.panel, "_draw", lambda: steps.append(stage.panel.result))
     hand_jobs.compute(slot)
-    (first,) = steps
+    first, *_ = steps
     assert [line.scalars is None for line in first.lines] == [False, False, True]
     monkeypatch.undo()
+    shown = [dict(zip(TITLES, cells(line), strict=True)) for line in first.lines]
+    assert [one["Range"] for one in shown] == ["1–199", "1–119", "1–89 · computing…"]
+    assert shown[2]["Turns"] == PENDING
+    caption = stage.panel.spec.caption(replace(stage.panel.view(), result=first))
+    assert caption.endswith("1 not measured yet")
     stage.panel.set_theme(LIGHT)
-    assert stage.column("Range") == ["1–199", "1–119", "1–89 · computing…"]
-    assert stage.column("Turns")[2] == PENDING
-    assert stage.panel.caption().endswith("1 not measured yet")
     hand_jobs.deliver(slot)
     assert stage.column("Range") == ["1–199", "1–119", "1–89"]
 
@@ -363,7 +369,7 @@ def test_files_have_full_precision_and_empty_cells(two, tmp_path, monkeypatch):
     assert [model["model"] for model in read["models"]] == ["helix", "other_%"]
     assert read["models"][0]["turns"] == of(two.session)["turns"].value
     assert read["models"][1]["turns"] is None
-    assert list(read["quantities"]) == [quantity.key for quantity in QUANTITIES]
+    assert tuple(read["quantities"]) == ALL[1:]
     saved = two.panel.numbers()
     assert saved["model"].tolist() == ["helix", "other_%"]
     assert saved["components"].tolist() == [[1, 2, 3], [1, 2, 3]]
@@ -379,7 +385,7 @@ def test_markdown_and_latex_have_the_models_side_by_side(two):
     assert text[1] == "|---|---:|---:|"
     assert text[2] == "| Range | 1–199 | 4–6 |"
     found, other = of(two.session), of(two.session.others[0].session)
-    for line, quantity in zip(text[3:], QUANTITIES, strict=True):
+    for line, quantity in zip(text[3 : 3 + len(QUANTITIES)], QUANTITIES, strict=True):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert cells[0] == named(quantity)
         assert cells[1:] == [written(found[quantity.key]), written(other[quantity.key])]
@@ -388,7 +394,7 @@ def test_markdown_and_latex_have_the_models_side_by_side(two):
     assert text[0] == r"\begin{tabular}{lrr}"
     assert text[2] == r" & helix & other\_\% \\"
     body = [line for line in text[2:-2] if line != r"\hline"]
-    assert len(body) == len(QUANTITIES) + 2
+    assert len(body) == len(ALL) + 1
     assert all(line.count(" & ") == 2 and line.endswith(r"\\") for line in body)
     assert "".join(text).isascii()
 
@@ -445,6 +451,40 @@ def test_the_copied_python_prints_the_same(two):
         assert told[one.quantity.title] == [str(value), one.quantity.unit], one.quantity.title
 
 
+def test_each_shape_has_its_distance_from_the_open_one(two, write_table, helix, tmp_path):
+    table = two.table.rows
+    number = TITLES.index("Shape distance")
+
+    def cell(row, role=Role.DisplayRole):
+        return table.index(row, number).data(role)
+
+    own, other = lines(two)
+    assert (cell(0), own.value("shape_distance")) == (NO_NUMBER, None)
+    assert "open model" in cell(0, Role.ToolTipRole)
+    expected = shape_distance(*(s.model.W_pos[4:7] for s in (two.session, open_other(two))))
+    assert other.value("shape_distance") == pytest.approx(expected.degrees)
+    assert cell(1) == f"{expected.degrees:.1f}"
+    assert cell(1) in two.panel.header.caption.text()
+    # A curve of its own that turns, in the shared range, has an interval.
+    open_other(two).positions = (10, 119)
+    rows = slice(10, 120)
+    expected = shape_distance(*(s.model.W_pos[rows] for s in (two.session, open_other(two))))
+    low, high = expected.interval
+    assert cell(1) == f"{expected.degrees:.1f} ({low:.1f}–{high:.1f})"
+    read = json.loads(as_json(lines(two)))["models"][1]
+    assert read["shape_distance_low"] == pytest.approx(low)
+    assert read["shape_noise"] == pytest.approx(expected.same_curve)
+    printed = run_script(two.python()).splitlines()[-1].split("\t")
+    assert float(printed[1]) == pytest.approx(expected.degrees)
+    two.session.positions = (130, 199)
+    assert cell(1) == NO_NUMBER
+    assert "no two positions" in cell(1, Role.ToolTipRole)
+
+
+def open_other(stage):
+    return stage.session.others[0].session
+
+
 def test_turning_share_shows_its_outcome(three):
     number, rows = TITLES.index("Turning share"), three.table.rows
     helix, walk = rows.index(0, number), rows.index(2, number)
@@ -497,7 +537,7 @@ def test_it_begins_with_the_standard_columns_and_all_can_be_copied(three):
     assert copied(three) == [*COPIED, *STANDARD[1:]]
     trigger(three.panel.menu(), "Copy all columns")
     titles = QApplication.clipboard().text().partition("\n")[0].split("\t")
-    assert titles[4:] == [one.key for one in QUANTITIES]
+    assert tuple(titles[4:]) == ALL[1:]
     trigger(three.panel.menu(), "All columns")
     assert shown_titles(three) == [title_of(key) for key in ALL]
     trigger(three.panel.menu(), "Standard columns")
@@ -580,7 +620,7 @@ def test_files_follow_the_shown_columns_or_have_all(three):
     shown, whole = three.panel.spec.texts(view)
     assert (shown.title, whole.title) == ("Save table", "Save all columns")
     assert shown.kinds["csv"][1]().partition("\n")[0] == "model,turns,d_model"
-    assert whole.kinds["csv"][1]().partition("\n")[0].count(",") == 3 + len(QUANTITIES)
+    assert whole.kinds["csv"][1]().partition("\n")[0].count(",") == 2 + len(ALL)
     rows = shown.kinds["md"][1]().splitlines()
     assert [row.split("|")[1].strip() for row in rows[2:]] == ["Turns", "Width (entries)"]
     assert len(whole.kinds["tex"][1]().splitlines()) > len(shown.kinds["tex"][1]().splitlines())
