@@ -101,8 +101,13 @@ def with_distance(
     reference: MeasuredRow,
     kept: Recent,
     check: Callable[[], None] | None = None,
+    *,
+    known: bool = False,
 ) -> MeasuredRow:
-    """Return a measured row with the distance of its shape from that of the open model."""
+    """Return a measured row with the distance of its shape from that of the open model.
+
+    With ``known`` nothing is computed: the row is as before if its distance is not kept.
+    """
     model, other = line.row.open_model, reference.row.open_model
     if line.scalars is None or model is None or other is None:
         return line
@@ -114,6 +119,8 @@ def with_distance(
         found = distances(None, SHORT)
     else:
         key = ("distance", other.fingerprint, model.fingerprint, first, last)
+        if known and kept.get(key) is None:
+            return line
         rows = slice(first, last + 1)
         try:
             between = kept(
@@ -160,13 +167,14 @@ class ComparisonOf:
     def steps(self, context: QuestionContext) -> Iterator[Progress | Comparison]:
         """Measure one model after another, with partial results; known rows come first."""
         lines = [self._known(row) for row in self.rows]
+        (reference,) = (line for line in lines if line.row.current)
+        lines = [with_distance(line, reference, self.kept, known=True) for line in lines]
         pending = [at for at, line in enumerate(lines) if line.scalars is None]
         for done, at in enumerate(pending):
             row = self.rows[at]
             message = f"Measuring {row.name}"
             yield Progress(done / len(pending), message, Comparison(tuple(lines)))
             lines[at] = self._line(row, context)
-        (reference,) = (line for line in lines if line.row.current)
         for at, line in enumerate(lines):
             message = f"Comparing the shape of {line.row.name}"
             yield Progress(at / len(lines), message, Comparison(tuple(lines)))

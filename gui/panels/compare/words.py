@@ -15,7 +15,7 @@ from geometry.checkpoints.number_files import cell
 from geometry.claims import scalar_results
 from geometry.claims.scalar_results import Quantity, Scalar
 from geometry.models.model import PositionalModel
-from gui.panels.compare.question import DISTANCES, MeasuredRow
+from gui.panels.compare.question import DISTANCES, LATER, MeasuredRow
 from gui.services.snippets import opened, python_script
 from gui.state.values import ColumnWidths
 from gui.style.outcomes import SIGNS
@@ -103,10 +103,10 @@ def title_of(key: str) -> str:
 
 
 def written(scalar: Scalar) -> str:
-    """Return the formatted value; a dash for none."""
+    """Return the formatted value; a dash for none, "…" while it is unknown."""
     value, quantity = scalar.value, scalar.quantity
     if value is None:
-        return NO_NUMBER
+        return PENDING if scalar.why == LATER else NO_NUMBER
     if isinstance(value, str):
         return value
     if quantity.kind == "count":

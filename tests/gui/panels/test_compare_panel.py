@@ -137,6 +137,7 @@ def test_rows_appear_one_by_one(qtbot, hand_jobs, write_table, helix, monkeypatc
     hand_jobs.compute(slot)
     first, *_ = steps
     assert [line.scalars is None for line in first.lines] == [False, False, True]
+    assert first.lines[1].value("shape_distance") is not None, "what is known stays"
     monkeypatch.undo()
     shown = [dict(zip(TITLES, cells(line), strict=True)) for line in first.lines]
     assert [one["Range"] for one in shown] == ["1–199", "1–119", "1–89 · computing…"]
