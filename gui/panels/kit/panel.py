@@ -154,6 +154,7 @@ class ResultPanel(Panel):
         if self.controls.number is not None:
             self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.parts = ResultLayout(self, self.header, self.legend, self.form, self.words, self.strip)
+        self.header.resized.connect(self._place_strip)
         self._follow_model()
         self._asked: Question[object] | None = None
         self._nulls = NullAnswers(session, spec, lambda question: self.nullsAsked.emit(question))
@@ -536,6 +537,9 @@ class ResultPanel(Panel):
         super().resizeEvent(event)
         self.header.set_room(self.height())
         self.parts.place_form()
+        self._place_strip()
+
+    def _place_strip(self) -> None:
         self.parts.place_strip(has_result=self._ready is not None)
 
     def set_theme(self, theme: Theme) -> None:
@@ -646,7 +650,7 @@ class ResultPanel(Panel):
         answer = self._answer
         state = None if answer is None or self.session.model is None else answer.state
         self.strip.setVisible(state == "working")
-        self.parts.place_strip(has_result=self._ready is not None)
+        self._place_strip()
         if answer is None or state is None:
             if self._ready is None:
                 self._show_words(self._waiting_for())
@@ -658,7 +662,7 @@ class ResultPanel(Panel):
                 self._show_ready(answer)
             elif self._ready is None:
                 self._show_words("")
-            self.parts.place_strip(has_result=self._ready is not None)
+            self._place_strip()
         elif state == "impossible":
             advice = f"{answer.advice} {self._instead}"
             self._show_words(as_sentence(answer.why), advice, "Try again" * answer.retry)
@@ -684,7 +688,7 @@ class ResultPanel(Panel):
             return
         self.strip.show_cancelled()
         self.strip.show()
-        self.parts.place_strip(has_result=self._ready is not None)
+        self._place_strip()
 
     def _offer_help(self) -> None:
         model = self.session.model

@@ -71,6 +71,8 @@ class ResultHeader(QWidget):
 
     menuRequested = Signal(QPoint)
     """The "⋯" button was pressed; the menu's position on the screen."""
+    resized = Signal()
+    """The caption may have another place."""
     panelRequested = Signal(str)
     """Another panel of the group, by its name."""
 
@@ -146,6 +148,8 @@ class ResultHeader(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
             self._arrange()
+        if event.type() is QEvent.Type.Resize:
+            self.resized.emit()
         return super().event(event)
 
     def minimumSizeHint(self) -> QSize:

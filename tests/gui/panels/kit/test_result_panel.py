@@ -109,7 +109,17 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs):
     assert panel.content.label.isVisible()
     assert panel.content.label.text() == "1.500"
     assert panel.strip.isVisible()
-    assert covers_nothing(panel)
+    panel.header.add(QLabel("a wide control " * 4))
+    heights = set()
+    for width in (1200, 480, 1200):  # the header has fewer and more rows
+        panel.resize(width, 300)
+        QApplication.processEvents()
+        assert covers_nothing(panel), width
+        caption = panel.header.caption
+        row = caption.mapTo(panel, caption.rect().center())
+        assert abs(panel.strip.geometry().center().y() - row.y()) <= 2
+        heights.add(panel.header.height())
+    assert len(heights) > 1
     assert not panel.header.more.isEnabled()
     assert ask_menu(panel, QPoint(5, 5)) is None
     hand_jobs.deliver_all()
