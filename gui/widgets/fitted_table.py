@@ -14,9 +14,6 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 from gui.style.theme import GRID
 from gui.widgets.position_rows import MOVES, TitledRows, rows_style, set_up_rows
 
-KEPT = 0.25
-"""Minimum share of the width for the stretched column."""
-
 
 class FittedTable(QTableView):
     """Read-only rows; keys that do not move the current row are left to the window.
@@ -36,6 +33,8 @@ class FittedTable(QTableView):
         that they need beyond that, as far as there is room.
     room
         Minimum width of the table at which a column is shown, in pixels.
+    kept
+        Minimum share of the width for the stretched column.
     """
 
     _restyled = Signal()
@@ -48,9 +47,10 @@ class FittedTable(QTableView):
         stretched: int,
         widths: Mapping[int, int],
         room: Mapping[int, int],
+        kept: float = 0.25,
     ) -> None:
         super().__init__()
-        self._room = room
+        self._room, self._kept = room, kept
         self._min_widths = {column: width * GRID for column, width in widths.items()}
         self._needed: dict[int, int] = {}
         # A theme changes style and font in turn, and fitting reads the texts of all rows.
@@ -100,7 +100,7 @@ class FittedTable(QTableView):
     def _fit_columns(self) -> None:
         titles = self.horizontalHeader()
         shown = {c: width for c, width in self._min_widths.items() if not self.isColumnHidden(c)}
-        spare = round((1 - KEPT) * self.viewport().width()) - sum(shown.values())
+        spare = round((1 - self._kept) * self.viewport().width()) - sum(shown.values())
         for column, min_width in shown.items():
             if column not in self._needed:
                 needed = max(self.sizeHintForColumn(column), titles.sectionSizeHint(column))

@@ -71,7 +71,7 @@ _COLUMNS = tuple(
     Column(title, tip, left=number in (CLAIM, BOUND, NULL, OUTCOME))
     for number, (title, tip) in enumerate(zip(CELLS, _TIPS, strict=True))
 )
-_WIDTHS = {VALUE: 8, BOUND: 9, NULL: 15, P: 6, ADJUSTED: 6, OUTCOME: 16}
+_WIDTHS = {VALUE: 8, BOUND: 9, P: 6, ADJUSTED: 6, OUTCOME: 16, NULL: 15}
 _ROOM = {BOUND: 400, P: 480, ADJUSTED: 520, NULL: 600}
 """Minimum width of the table at which a column is shown, in pixels."""
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
@@ -240,7 +240,7 @@ class ClaimsTable(FittedTable):
 
     def __init__(self, theme: Theme) -> None:
         self.rows = ClaimRows(_COLUMNS)
-        super().__init__(self.rows, "Claims", ROW_HEIGHT, CLAIM, _WIDTHS, _ROOM)
+        super().__init__(self.rows, "Claims", ROW_HEIGHT, CLAIM, _WIDTHS, _ROOM, kept=0.3)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
         self._cells = WrappedCells(theme, self)
@@ -318,13 +318,14 @@ class WrappedCells(QStyledItemDelegate):
         self.theme = theme
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """Return the width of the longest word above, and the height of both texts as wrapped."""
+        """Return the width of the longer text in one line, and the height of both as wrapped."""
         self.initStyleOption(option, index)
         room = _room(option)
-        height = 2 * EDGE
+        width, height = 0, 2 * EDGE
         for text, font, _ in self._texts(option, index):
-            height += QFontMetrics(font).boundingRect(room, _WRAPPED, text).height()
-        width = max(map(option.fontMetrics.horizontalAdvance, option.text.split()), default=0)
+            metrics = QFontMetrics(font)
+            width = max(width, metrics.horizontalAdvance(text))
+            height += metrics.boundingRect(room, _WRAPPED, text).height()
         return QSize(width + option.rect.width() - room.width(), height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -33,6 +33,7 @@ from gui.panels.claims.table import (
     NOTHING,
     NULL,
     OUTCOME,
+    VALUE,
     ClaimsTable,
     P,
     panel_of,
@@ -84,7 +85,12 @@ def test_columns_have_the_room_that_their_texts_need(qtbot, dress):
     table, published = ClaimsTable(LIGHT), PublishedTable(LIGHT)
     table.show_verdicts([Verdict(claim) for claim in CLAIMS])
     published.show_compared(tuple(Compared(one, one.value) for one in PUBLISHED))
-    for one, width, columns in ((table, 744, range(1, 7)), (published, 900, range(1, 4))):
+    numbers = (VALUE, BOUND, P, ADJUSTED)
+    for one, width, columns in (
+        (table, 744, numbers),
+        (table, 1500, range(1, 7)),
+        (published, 900, range(1, 4)),
+    ):
         put_on_screen(qtbot, one, width, 300)
         for column in columns:
             assert one.columnWidth(column) >= one.sizeHintForColumn(column), column
