@@ -1,11 +1,141 @@
-"""Entry point of the installed command, independent of the current folder.
+"""Helixscope from Python: open what is in memory or in files, and measure what it shows.
 
-Unlike `main`, no module of a user has this name. It imports only what the interpreter has loaded
-anyway.
+>>> import helixscope as hx
+>>> m = hx.open("sinusoidal:128x32")
+>>> m
+computed sinusoids (sinusoidal:128x32)
+  sinusoidal: 128 × 32
+  positions 1–127: 58.3% of the variance in three components
+>>> m.W_pos.shape
+(128, 32)
+
+This module imports only what the interpreter has loaded anyway; the rest is imported when it is
+used. It is also the entry point of the installed command, independent of the current folder: unlike
+`main`, no module of a user has its name.
 """
+
+from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from geometry.checkpoints.errors import HelixscopeError as HelixscopeError
+    from gui.notebook.opened import OpenedModel
+
+__all__ = ["HelixscopeError", "open", "survey"]
+
+
+def open(
+    thing: Any,
+    *,
+    name: str = "",
+    positions: tuple[int, int] | None = None,
+    table: str | None = None,
+    family: str | None = None,
+    first_rows: int | None = None,
+) -> OpenedModel:
+    """Open a model from a source or from memory.
+
+    Parameters
+    ----------
+    thing
+        A source, as on the command line: a folder, a file, a model of the Hub, "sample",
+        "sinusoidal:512x128"; or what is in memory: a module of torch (of transformers, nanoGPT,
+        timm, open_clip, TransformerLens and others), a state dict, rows as an array or tensor of
+        any floating dtype and device, or a data frame of pandas. Nothing of a module is run, and
+        what is read is as it was when it was opened: later training changes nothing.
+    name
+        For captions; that of the source, or of its class, if empty.
+    positions
+        First and last position, both inclusive, of what depends on a range; by default without
+        position 0, and without last rows that are known to be untrained.
+    table, family, first_rows
+        The tensor to use as positions, the family as which it is read, and the rows before
+        position 0, where they are not recognised.
+
+    Returns
+    -------
+    gui.notebook.opened.OpenedModel
+        With the attributes of :class:`geometry.PositionalModel`; in a notebook, a curve to turn.
+
+    Raises
+    ------
+    HelixscopeError
+        It cannot be opened.
+    ImportError
+        A module of another project has the name of one of ours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> angles = np.linspace(0, 9, 200)
+    >>> rows = np.stack([np.cos(angles), np.sin(angles), angles / 9], axis=1)
+    >>> hx.open(rows, name="a helix").numbers["verdict"]
+    'helix'
+    """
+    from functools import partial
+
+    _check_names()
+    from gui.notebook.opened import OpenedModel, opener
+
+    chosen = {"table": table, "family": family, "first_rows": first_rows}
+    return OpenedModel(partial(opener(thing), name=name, **chosen), positions)
+
+
+def survey(sources: Iterable[Any]) -> DataFrame:
+    """Measure several models; see ``helixscope survey`` for thousands.
+
+    Parameters
+    ----------
+    sources
+        What :func:`open` opens.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each: the numbers of ``helixscope table``, or the error.
+
+    Raises
+    ------
+    HelixscopeError
+        pandas is not installed.
+    """
+    _check_names()
+    from gui.notebook.opened import survey_of
+
+    return survey_of(sources)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "HelixscopeError":
+        _check_names()
+        from geometry.checkpoints.errors import HelixscopeError
+
+        return HelixscopeError
+    raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
+
+
+def _check_names() -> None:
+    """Raise ImportError if our packages are hidden by modules of another project."""
+    from importlib.util import find_spec
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    for name in ("geometry", "gui", "resources"):
+        spec = None if name in sys.modules else find_spec(name)
+        places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
+        if name in sys.modules:
+            places = [getattr(sys.modules[name], "__file__", None)]
+        place = next((place for place in places if place), None)
+        if place is not None and not os.path.abspath(place).startswith(here + os.sep):
+            raise ImportError(
+                f"{place} has the name of a package of Helixscope, and is found first. Run from "
+                "another folder, or rename it."
+            )
 
 
 def main() -> None:

@@ -164,7 +164,7 @@ def read_rows(path: Path) -> NumberRows:
             raise refused(path, "has a header but no rows")
         if len(numbers) > MAX_POSITIONS:
             raise refused(path, f"has more than {MAX_POSITIONS} rows")
-        entries = _entries(names, ~np.isnan(numbers))
+        entries = entry_columns(names, ~np.isnan(numbers))
         if not entries:
             raise refused(path, "has no columns of numbers")
         labels = sorted(set(range(len(names))).difference(entries))
@@ -199,8 +199,16 @@ def _is_header(names: Sequence[str], *, comma: bool) -> bool:
     return counted or bool(texts)
 
 
-def _entries(names: Sequence[str], known: npt.NDArray[np.bool_]) -> list[int]:
-    """Return the columns that are entries of the rows, from which cells (n_rows, d) are numbers."""
+def entry_columns(names: Sequence[str], known: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the columns that are entries of the rows.
+
+    Parameters
+    ----------
+    names
+        Of all columns.
+    known : (n_rows, len(names)) bool
+        Which cells are numbers.
+    """
     numeric = np.flatnonzero(known.any(axis=0)).tolist()
     if alike := numbered_alike([names[at].strip() for at in numeric]):
         chosen = set(alike)

@@ -41,6 +41,7 @@ from gui.commands.terminal import say_written
 from gui.state.values import LINE_WIDTH, POINT_SIZE
 
 if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
     from gui.state.values import Fields
 
 
@@ -94,6 +95,12 @@ def export(
         float, typer.Option(min=1, max=60, help="Seconds per turn of a film.")
     ] = 8.0,
     fps: Annotated[float, typer.Option(min=5, max=50, help="Frames per second of a film.")] = 25.0,
+    small: Annotated[
+        bool,
+        typer.Option(
+            "--small", help="In .html: a page of at most 300 kB, for a frame of 600 × 400."
+        ),
+    ] = False,
     about: Annotated[
         AboutName,
         typer.Option(help="Axis of rotation of a film: up on the screen, or one of the axes."),
@@ -114,7 +121,7 @@ def export(
     Coordinates are in the exact principal components of the range; residuals are relative to the
     first three.
 
-    .html: an interactive page for any browser, without a network.
+    .html: an interactive page for any browser, without a network; with --small a light one.
     .glb: glTF, for presentations and 3D programs.
     .mp4, .gif: a turntable, one full turn of the scene in a loop.
     """
@@ -142,7 +149,9 @@ def export(
     with progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
         span = shown or model.usual_positions
-        if ending in SCENES:
+        if small and ending == ".html":
+            step("Writing", lambda: _write_small(model, out, span))
+        elif ending in SCENES:
             step("Writing", lambda: export_scene(model, out, span, drawn, **look))
         elif ending in FILMS:
             from gui.export.turntable import Turn, export_turntable
@@ -162,3 +171,13 @@ def export(
         else:
             step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
     say_written(str(out), model)
+
+
+def _write_small(model: PositionalModel, out: Path, positions: tuple[int, int]) -> None:
+    from geometry.checkpoints.whole_files import write_text, writing
+    from geometry.claims.measurements import Measurements, Scope
+    from gui.export.viewer import ShownCurve
+
+    page = ShownCurve.of(Measurements(model, Scope(positions))).page(model.source.text)
+    with writing(out):
+        write_text(page, out)

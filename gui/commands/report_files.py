@@ -101,6 +101,11 @@ class ReportFiles:
         self._json["figures"] = {"written": self.written, "skipped": self.skipped}
         self._write_json()
 
+    @property
+    def content(self) -> dict[str, object]:
+        """What is in report.json."""
+        return self._json
+
     @cached_property
     def _measured(self) -> Measurements:
         return Measurements(self._model, self._request.scope)

@@ -45,6 +45,11 @@ _PARTS_OF_VIT = {
 }
 """Modules in memory, and those in transformers' files."""
 
+_OF_ALTCLIP = re.compile(
+    r"(?P<root>(?:.*\.)?roberta\.encoder\.layer)s(?P<rest>\.\d{1,4}\..+)", re.DOTALL
+)
+"""transformers' AltCLIP in memory since its version 5."""
+
 _MOMENT = re.compile(r"adam_?[mv]?(_1)?|lamb_[mv]", re.IGNORECASE)
 """The last part of the names of averages of gradients beside variables."""
 
@@ -112,8 +117,11 @@ def _of_google(store: TensorStore) -> Iterator[tuple[str, Derived]]:
 
 
 def _of_vit(store: TensorStore) -> Iterator[tuple[str, Derived]]:
-    """Yield the tensors of ViT and its kin as transformers' files name them."""
+    """Yield the tensors of ViT and its kin, and of AltCLIP, as transformers' files name them."""
     for name in store.tensors:
+        if other := _OF_ALTCLIP.fullmatch(name):
+            own = other["root"] + other["rest"]
+            yield own, Derived(store.tensors[name]._replace(name=own), (name,), np.asarray)
         if (found := _OF_VIT.fullmatch(name)) is None:
             continue
         root, part, layer = found["root"], found["part"], found["layer"]

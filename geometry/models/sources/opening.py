@@ -160,6 +160,11 @@ def open_model(
         The source has no such tensor or side.
     """
     source = located(Source.of_any(source))
+    if source.kind == "memory":
+        raise SourceError(
+            f"{source.name} was opened from the memory of a process.",
+            "Save the model, and open the file.",
+        )
     text, table = source.text, choice_of(table, family, first_rows)
     if source.kind == "table" and source.of is not None:
         return open_model(source.of, table=source.what, network=network)
@@ -299,7 +304,7 @@ def _open_once(
     if bare:
         # A bare table: a configuration next to it need not belong to it.
         store = as_in_torch(store)
-        place = replace(_place(store, {}, table), notes=())  # an array needs no notes
+        place = replace(place_of(store, {}, table), notes=())  # an array needs no notes
         return open_array(weights, store, place, source, name)
     folder = weights.parent
     config_file = folder / "config.json"
@@ -316,11 +321,11 @@ def _open_once(
     own = {"quantization_config": read_json(quantisation)} if quantisation.is_file() else {}
     store, note = dequantised(store, {**own, **config})
     store = as_in_torch(store)
-    place = _with_note(_place(store, config, table, weights), note)
+    place = with_note(place_of(store, config, table, weights), note)
     if path.is_dir():
-        place = _with_note(place, _steps_note(weights))
+        place = with_note(place, _steps_note(weights))
     making, why = read_making(folder)
-    place, making = _with_note(place, why), with_entry(making, source.address)
+    place, making = with_note(place, why), with_entry(making, source.address)
     commit = folder.name if folder.parent.name == "snapshots" else ""
     return PositionalModel(
         store,
@@ -347,7 +352,7 @@ def _steps_note(weights: Path) -> str:
     )
 
 
-def _place(
+def place_of(
     store: TensorStore, config: Mapping[str, Any], table: str | None, weights: Path | None = None
 ) -> Architecture:
     """Find the position table, and which of its rows is position 0.
@@ -381,7 +386,7 @@ def _place(
     return replace(place, notes=(*place.notes, *notes))
 
 
-def _with_note(place: Architecture, note: str) -> Architecture:
+def with_note(place: Architecture, note: str) -> Architecture:
     return replace(place, notes=(*place.notes, note)) if note else place
 
 
@@ -453,7 +458,7 @@ def _model_of(checkpoint: HubCheckpoint, source: Source, table: str | None) -> P
         whole = as_in_torch(whole)
         return PositionalModel(
             whole,
-            _with_note(_place(whole, config, table), note),
+            with_note(place_of(whole, config, table), note),
             source=source,
             name=source.name,
             folder=checkpoint.tokenizer_folder,

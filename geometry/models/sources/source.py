@@ -18,7 +18,7 @@ from geometry.models.sources.catalogue import BUNDLED, SAMPLE_INSIDE, address_in
 from geometry.models.sources.formulas import find_computed, is_computed
 
 DerivedKind = Literal["tokens", "resampled", "extended", "pair", "table"]
-Kind = Literal["bundled", "computed", "hub", "path"] | DerivedKind
+Kind = Literal["bundled", "computed", "hub", "path", "memory"] | DerivedKind
 
 FORMS: Mapping[str, str] = MappingProxyType(
     {
@@ -63,7 +63,8 @@ class Source:
         As it was typed.
     kind
         "bundled" with Helixscope; "computed"; derived from a model, as in :data:`FORMS`, also in a
-        wrong form; "hub" or "path". By its form alone "hub" may be a relative path.
+        wrong form; "hub" or "path"; "memory" of this process alone. By its form alone "hub" may be
+        a relative path.
     name
         For captions: that of the model, its folder or its file; "gpt2@refs/pr/3" for a revision.
     address
@@ -110,6 +111,11 @@ class Source:
     def of_any(cls, source: str | os.PathLike[str] | Source) -> Source:
         """Return a source that may be given as text or as a path."""
         return source if isinstance(source, Source) else cls.parse(os.fspath(source))
+
+    @classmethod
+    def in_memory(cls, name: str) -> Source:
+        """Return the source of what was opened from memory, which cannot be opened by it."""
+        return cls(f"memory:{name}", name, "memory", visible(name))
 
     @classmethod
     def derive(cls, kind: DerivedKind, what: str, of: Source) -> Source:

@@ -39,7 +39,7 @@ CELLS: Mapping[str, Callable[[Verdict], str]] = {
     "Outcome": lambda verdict: word(verdict),
 }
 """What stands in each column of the table, by its title."""
-_COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
+COLUMNS: Mapping[str, Callable[[Verdict], object]] = {
     "fact": lambda verdict: verdict.claim.fact,
     "id": lambda verdict: verdict.claim.id,
     "article": lambda verdict: verdict.claim.article,
@@ -174,9 +174,9 @@ def comma_separated(verdicts: Sequence[Verdict]) -> str:
     """Write the ledger as CSV, numbers in full precision; missing numbers are empty cells."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer.writerow(COLUMNS)
     for verdict in chain.from_iterable(by_fact(verdicts).values()):
-        values = (read(verdict) for read in _COLUMNS.values())
+        values = (read(verdict) for read in COLUMNS.values())
         writer.writerow("" if value is None else cell(str(value)) for value in values)
     return file.getvalue()
 

@@ -1,0 +1,211 @@
+"""What is in memory, opened as a model: modules and state dicts of torch, arrays, data frames.
+
+See :mod:`geometry.checkpoints.live_store` for what is read of them, and when.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from geometry.checkpoints.column_files import NumberRows, PositionColumn, entry_columns
+from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.live_store import (
+    LiveStore,
+    is_array,
+    is_module,
+    modules_of,
+    tensors_of,
+)
+from geometry.checkpoints.quantised import dequantised
+from geometry.checkpoints.stored_settings import KEYS, settings_in
+from geometry.models.model import PositionalModel
+from geometry.models.recognition.architecture import Architecture
+from geometry.models.recognition.choice import choice_of
+from geometry.models.recognition.spellings import as_in_torch
+from geometry.models.sources.computed import OneTable
+from geometry.models.sources.labelled_rows import rows_of
+from geometry.models.sources.opening import place_of, with_note
+from geometry.models.sources.source import Source
+
+MAX_DEPTH = 6
+"""Levels of settings that are read."""
+MAX_TENSORS = 1_000_000
+_WRAPPED = "_original_component."
+"""What TransformerLens puts into the names of the tensors that it wraps."""
+
+
+def open_live(
+    thing: Any,
+    *,
+    name: str = "",
+    table: str | None = None,
+    family: str | None = None,
+    first_rows: int | None = None,
+) -> PositionalModel:
+    """Open a module or state dict of torch, an array, a tensor, or a data frame.
+
+    Parameters
+    ----------
+    thing
+        A module, a dictionary of tensors or arrays as ``torch.load`` returns it, rows (n, d) as an
+        array or tensor, or a data frame of pandas, whose columns are read as those of a table in a
+        file, see :func:`geometry.checkpoints.column_files.read_rows`, and whose index, unless it
+        counts the rows, is another label.
+    name
+        For captions; that of its class if empty.
+    table, family, first_rows
+        As of :func:`geometry.models.sources.opening.open_model`.
+
+    Raises
+    ------
+    SourceError
+        It is none of these, or has no usable table.
+    """
+    try:
+        return _open(thing, name, choice_of(table, family, first_rows))
+    except HelixscopeError:
+        raise
+    # Whatever a class of the user raises.
+    except Exception as error:
+        raise SourceError(
+            f"{type(thing).__name__} could not be read: {error}.", "Open its state dict."
+        ) from error
+
+
+def _open(thing: Any, name: str, choice: str | None) -> PositionalModel:
+    name = name or type(thing).__name__
+    source = Source.in_memory(name)
+    if is_module(thing):
+        module = _inside(thing)
+        tensors = {key.replace(_WRAPPED, ""): value for key, value in tensors_of(module)}
+        return _of_tensors(tensors, _settings_of(module), source, choice)
+    if _is_frame(thing):
+        rows = _rows_of_frame(thing)
+        place = Architecture(table=name, rows=rows_of(rows.columns))
+        return PositionalModel(OneTable(name, rows.values), place, source=source, name=name)
+    if isinstance(thing, Mapping):
+        plain = _plain(thing)
+        settings = settings_in(plain) if isinstance(plain, dict) else {}
+        return _of_tensors(dict(_entries(thing)), settings, source, choice)
+    if is_array(thing) or isinstance(thing, list | tuple):
+        values = thing if is_array(thing) else np.asarray(thing, dtype=np.float64)
+        store = as_in_torch(LiveStore({name: values}))
+        place = replace(place_of(store, {}, choice), notes=())
+        return PositionalModel(store, place, source=source, name=name)
+    raise SourceError(
+        f"A {name} cannot be opened.",
+        "Open a module, a state dict, an array or tensor of rows, a data frame, or a source.",
+    )
+
+
+def _of_tensors(
+    tensors: Mapping[str, Any], settings: Mapping[str, Any], source: Source, choice: str | None
+) -> PositionalModel:
+    if not tensors:
+        raise SourceError(f"{source.name} has no tensors.", "Open a model with weights.")
+    config = settings if settings.get("model_type") else {}
+    live = LiveStore(tensors, {} if config else settings)
+    store, note = dequantised(live, config)
+    store = as_in_torch(store)
+    place = with_note(place_of(store, config, choice), note)
+    return PositionalModel(store, place, source=source, name=source.name)
+
+
+def _inside(module: Any) -> Any:
+    """Return the module that another wraps: of TransformerLens's bridge the original one."""
+    parts = {**vars(module), **vars(module).get("_modules", {})}
+    original = parts.get("original_model")
+    return original if is_module(original) else module
+
+
+def _settings_of(module: Any) -> dict[str, Any]:
+    """Return the settings of a module, or of the first one in it that has some."""
+    for _, one in modules_of(module):
+        own = vars(one)
+        if hasattr(own.get("config"), "to_dict"):  # of transformers, under their own names
+            found = _plain(own["config"])
+        elif "pretrained_cfg" in own:  # of timm
+            given = _plain(own["pretrained_cfg"])
+            found = {"architecture": given.get("architecture"), "pretrained_cfg": given}
+        else:
+            groups = {key: _plain(own.get(key, own.get(f"_{key}"))) for key in KEYS}
+            found = settings_in(groups)
+        if found:
+            return dict(found)
+    return {}
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return settings as plain values: attributes of objects, without code, and tensors left out.
+
+    Values of other kinds become None.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if depth > MAX_DEPTH or is_module(value) or is_array(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one, depth + 1) for one in value]
+    own = {key: one for key, one in getattr(value, "__dict__", {}).items() if key[:1] != "_"}
+    kind = getattr(type(value), "model_type", "")
+    named = {"model_type": kind} if isinstance(kind, str) and kind else {}
+    return {**named, **{key: _plain(one, depth + 1) for key, one in own.items()}} or None
+
+
+def _entries(content: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> Iterator[Any]:
+    """Yield the tensors and arrays of nested dictionaries by their dotted names."""
+    for key, value in content.items():
+        if is_array(value):
+            yield f"{prefix}{key}", value
+        elif isinstance(value, Mapping) and depth < MAX_DEPTH:
+            yield from _entries(value, f"{prefix}{key}.", depth + 1)
+        elif is_module(value):
+            yield from ((f"{prefix}{key}.{name}", one) for name, one in tensors_of(value))
+
+
+def _is_frame(value: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(value, pandas.DataFrame)
+
+
+def _rows_of_frame(frame: Any) -> NumberRows:
+    """Return the rows of a data frame, its labels and its index."""
+    counted = type(frame.index).__name__ == "RangeIndex"
+    if not counted:
+        frame = frame.reset_index()
+    names = [str(name) for name in frame.columns]
+    numbers = np.full(frame.shape, np.nan)
+    for at in range(len(names)):
+        column = frame.iloc[:, at]
+        if column.dtype.kind in "fiu":
+            numbers[:, at] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    offered = ~np.isnan(numbers)
+    offered[:, : 0 if counted else frame.index.nlevels] = False
+    entries = entry_columns(names, offered)
+    values = np.ascontiguousarray(numbers[:, entries])
+    if not entries or not np.isfinite(values).all():
+        raise SourceError(
+            "The data frame has no columns of numbers, or missing ones among them.",
+            "Leave out what has no numbers.",
+        )
+    columns = tuple(
+        PositionColumn(names[at], "", tuple(map(_cell, frame.iloc[:, at].tolist())))
+        for at in range(len(names))
+        if at not in entries
+    )
+    return NumberRows(values, columns)
+
+
+def _cell(value: Any) -> float | str | None:
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int | float):
+        return float(value) if np.isfinite(value) else None
+    return None if value is None else str(value)

@@ -1,0 +1,1 @@
+"""What scripts and notebooks get: an opened model, its figures, tables, and pages."""

@@ -1,0 +1,116 @@
+"""A figure in a cell, and saved at a column's width."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from matplotlib.figure import Figure
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import write_bytes, writing
+from gui.commands.arguments import FIGURES
+from gui.commands.report_figures import figure as report_figure
+from gui.panels.kit.outputs import report_view
+from gui.panels.kit.views import Reported
+from gui.panels.table import PANELS
+from gui.plots.figure_base import drawn
+from gui.state.colors import model_color
+from gui.style.theme import LIGHT
+
+if TYPE_CHECKING:
+    from gui.notebook.opened import OpenedModel
+
+COLUMN, PAGE = 3.4, 7.0
+"""Widths in inches of a column of text and of a page."""
+ENDINGS = (".png", ".svg", ".pdf")
+INLINE = 110
+"""Dots per inch in a cell."""
+
+
+class NotebookFigure:
+    """A figure of Matplotlib, as PNG, SVG or PDF.
+
+    Attributes
+    ----------
+    figure
+        The figure itself, which can be changed before it is saved.
+    name
+        Its name.
+    """
+
+    def __init__(self, figure: Figure, name: str) -> None:
+        self.figure, self.name = figure, name
+
+    def save(
+        self, file: str | os.PathLike[str], width: float | Literal["column", "page"] | None = None
+    ) -> Path:
+        """Save the figure.
+
+        Parameters
+        ----------
+        file
+            Its ending, ``.png``, ``.svg`` or ``.pdf``, gives the format.
+        width
+            In inches, or that of a column (3.4) or a page (7); its own if None. The height follows,
+            and the size of the text stays.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        HelixscopeError
+            It cannot be written, or has another ending.
+        """
+        path = Path(file)
+        if path.suffix.lower() not in ENDINGS:
+            raise HelixscopeError(
+                f"A figure cannot be saved as {path.name}.", f"Use one of {', '.join(ENDINGS)}."
+            )
+        if width is not None:
+            inches = {"column": COLUMN, "page": PAGE}.get(str(width))
+            self._set_width(float(width) if inches is None else inches)
+        with writing(path):
+            write_bytes(drawn(self.figure, path.suffix.lower().lstrip(".")), path)
+        return path
+
+    def _set_width(self, width: float) -> None:
+        own, height = self.figure.get_size_inches()
+        self.figure.set_size_inches(width, height * width / own)
+
+    def _repr_png_(self) -> bytes:
+        return drawn(self.figure, "png", INLINE)
+
+    def __repr__(self) -> str:
+        width, height = self.figure.get_size_inches()
+        return f"<figure {self.name!r}, {width:.1f} × {height:.1f} inches>"
+
+
+def draw(name: str, opened: OpenedModel, beside: Sequence[OpenedModel]) -> NotebookFigure:
+    """Draw a figure of a report; see :meth:`gui.notebook.opened.OpenedModel.figure`."""
+    if name not in FIGURES:
+        raise HelixscopeError(f"There is no figure {name!r}.", f"Use one of {', '.join(FIGURES)}.")
+    spec = next((entry.spec for entry in PANELS.values() if name in entry.figures), None)
+    if spec is None:
+        if beside:
+            raise HelixscopeError(f"The figure {name!r} shows one model.", "Draw each by itself.")
+        return NotebookFigure(report_figure(name, _reported(opened, name))[0], name)
+    views = [report_view(spec, _reported(one, name), name) for one in (opened, *beside)]
+    first, *others = (
+        replace(view, color=model_color(number, LIGHT)) if number else view
+        for number, view in enumerate(views)
+    )
+    if others:
+        first = replace(first, own_color=model_color(0, LIGHT), others=tuple(others))
+    return NotebookFigure(spec.figure(first), name)
+
+
+def _reported(opened: OpenedModel, name: str) -> Reported:
+    verdicts = opened.verdicts() if name in PANELS["claims"].figures else ()
+    return Reported(opened.measured, verdicts, 0, False)

@@ -1,0 +1,288 @@
+"""An opened model, as scripts and notebooks use it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.errors import HelixscopeError, PackageMissing
+from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.scalar_results import QUANTITIES, Scalar, scalar_results
+from geometry.models.model import PositionalModel
+from geometry.models.sources.live import open_live
+from geometry.models.sources.opening import open_model
+from geometry.models.sources.source import Source
+from gui.export.viewer import ShownCurve, caption_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from gui.notebook.figure import NotebookFigure
+
+
+class OpenedModel:
+    """A model that was opened: its matrices, its numbers, and pictures of them.
+
+    It has all attributes of :class:`geometry.PositionalModel`, such as ``W_pos``, ``W_E``,
+    ``n_heads`` and ``weight(name, layer)``.
+
+    Parameters
+    ----------
+    reopen
+        Opens it, now and when it is refreshed.
+    positions
+        First and last position, both inclusive, of what depends on a range; those of
+        ``usual_positions`` if None.
+
+    Raises
+    ------
+    HelixscopeError
+        It cannot be opened, or has no such range.
+    """
+
+    def __init__(
+        self,
+        reopen: Callable[[], PositionalModel],
+        positions: tuple[int, int] | None = None,
+    ) -> None:
+        self._reopen, self._positions = reopen, positions
+        self.refresh()
+
+    def refresh(self) -> OpenedModel:
+        """Open it again, as what was opened is now; returns itself."""
+        self.model = self._reopen()
+        self.measured = Measurements(self.model, Scope(self._positions))
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("model", "measured"):
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *dir(self.model)})
+
+    # ---- numbers ----------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position that are measured, both inclusive."""
+        return self.measured.shown
+
+    def over(self, first: int, last: int) -> OpenedModel:
+        """Return the same model, measured over another range of positions.
+
+        Raises
+        ------
+        RangeError
+            The range leaves the table.
+        """
+        model = self.model
+        return OpenedModel(lambda: model, (first, last))
+
+    @property
+    def numbers(self) -> Mapping[str, float | int | str | None]:
+        """All single numbers of the table by name; None for those that it does not have."""
+        return {one.quantity.key: one.value for one in self._scalars()}
+
+    def _scalars(self) -> tuple[Scalar, ...]:
+        return self.measured.once(
+            ("scalars", self.positions), lambda: scalar_results(self.model, self.positions)
+        )
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Check all claims about the model; see :func:`geometry.check_claims`."""
+        return self.measured.once(("verdicts", self.positions), lambda: check_claims(self.measured))
+
+    def claims(self) -> DataFrame:
+        """Return the verdicts on all claims as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By the claim's id: its statement, the quantity with its bound (``expected``) and value
+            (``measured``), the deciding null with the range of 90 % of it and its draws, p, p
+            corrected for all claims, the outcome, and why there is none.
+
+        Raises
+        ------
+        HelixscopeError
+            pandas is not installed.
+        """
+        from gui.panels.claims.words import COLUMNS
+
+        verdicts = self.verdicts()
+        columns = {
+            name: [_cell(read(verdict)) for verdict in verdicts] for name, read in COLUMNS.items()
+        }
+        return _frame(columns).set_index("id")
+
+    def table(self, *others: OpenedModel) -> DataFrame:
+        """Return the single numbers of this and other models, a row for each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            By the name of the model; the columns are those of ``helixscope table``.
+
+        Raises
+        ------
+        HelixscopeError
+            pandas is not installed.
+        """
+        models = (self, *others)
+        columns: dict[str, list[Any]] = {"model": [one.name for one in models]}
+        each = [one.numbers for one in models]
+        for quantity in QUANTITIES:
+            columns[quantity.key] = [numbers[quantity.key] for numbers in each]
+        return _frame(columns).set_index("model")
+
+    def report(
+        self, folder: str | os.PathLike[str] | None = None, *, beside: Sequence[OpenedModel] = ()
+    ) -> dict[str, Any]:
+        """Measure everything, and write it with its figures if there is a folder.
+
+        Parameters
+        ----------
+        folder
+            Of ``report.json`` and the figures, as of ``helixscope report``; created if missing.
+        beside
+            Other models, for the claims about groups.
+
+        Returns
+        -------
+        dict
+            What ``report.json`` has.
+
+        Raises
+        ------
+        HelixscopeError
+            A file cannot be written.
+        """
+        from gui.commands.report_files import ReportFiles, ReportRequest
+
+        models = [one.model for one in beside]
+        if folder is None:
+            from geometry.claims.report import report
+
+            return report(self.model, positions=self._positions, beside=models)
+        files = ReportFiles(self.model, ReportRequest(Path(folder), self._positions), models)
+        for _, work in files.steps():
+            work()
+        return files.content
+
+    # ---- pictures ---------------------------------------------------------------------------
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the figures, for :meth:`figure`."""
+        from gui.commands.arguments import FIGURES
+
+        return tuple(FIGURES)
+
+    def figure(self, name: str = "helix", *, beside: Sequence[OpenedModel] = ()) -> NotebookFigure:
+        """Draw a figure.
+
+        Parameters
+        ----------
+        name
+            One of :attr:`figures`.
+        beside
+            Models drawn with it, where the figure has room for them.
+
+        Raises
+        ------
+        HelixscopeError
+            There is no such figure, or the model lacks something for it.
+        """
+        from gui.notebook.figure import draw
+
+        return draw(name, self, beside)
+
+    def save(self, file: str | os.PathLike[str], *, small: bool = False) -> Path:
+        """Save the curve, or the table of positions.
+
+        Parameters
+        ----------
+        file
+            ``.html``: a page with the curve, turnable; ``.png``, ``.svg``, ``.pdf``: the figure
+            "helix"; ``.npy``: the rows; ``.csv``: positions, norms and coordinates; ``.tsv``: the
+            rows for TensorBoard's projector, with ``metadata.tsv`` beside them.
+        small
+            Of a page: at most 300 kB, made for a frame of 600 × 400 pixels.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        HelixscopeError
+            It cannot be written, or has another ending.
+        """
+        from gui.notebook.saving import save
+
+        return save(self, Path(file), small=small)
+
+    # ---- how it is shown --------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        model = self.model
+        table = f"  {model.table}: {model.n_positions} × {model.d_model}"
+        return f"{model.name} ({model.source})\n{table}\n  {caption_of(self.measured)}"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        if not self.model.no_table:
+            curve = ShownCurve.of(self.measured)
+            bundle |= {"text/html": curve.html(), "image/png": curve.png()}
+        return bundle
+
+
+def opener(thing: Any) -> Callable[..., PositionalModel]:
+    """Return what opens a source, or what is in memory; see :func:`helixscope.open`."""
+    if isinstance(thing, str | os.PathLike | Source):
+        return partial(_of_source, thing)
+    if isinstance(thing, PositionalModel):
+        return lambda **_: thing
+    if isinstance(thing, OpenedModel):
+        return lambda **_: thing.model
+    return partial(open_live, thing)
+
+
+def _of_source(source: str | os.PathLike[str] | Source, *, name: str, **chosen: Any) -> Any:
+    model = open_model(source, **chosen)
+    model.name = name or model.name
+    return model
+
+
+def survey_of(sources: Iterable[Any]) -> DataFrame:
+    """Measure several models; see :func:`helixscope.survey`."""
+    rows: list[dict[str, Any]] = []
+    for number, source in enumerate(sources):
+        label = str(source) if isinstance(source, str | os.PathLike) else f"{number}"
+        try:
+            model = OpenedModel(partial(opener(source), name=""))
+            rows.append({"source": label, "model": model.name, **model.numbers, "error": None})
+        except HelixscopeError as error:
+            rows.append({"source": label, "error": f"{error} {error.advice}".strip()})
+    names = ["source", "model", *(quantity.key for quantity in QUANTITIES), "error"]
+    return _frame({name: [row.get(name) for row in rows] for name in names})
+
+
+def _frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
+    if find_spec("pandas") is None:
+        raise PackageMissing("pandas")
+    from pandas import DataFrame
+
+    return DataFrame(columns)
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

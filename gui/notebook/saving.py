@@ -1,0 +1,71 @@
+"""An opened model as a page, a picture, or a table in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import write_bytes, write_text, writing
+from gui.export.viewer import ShownCurve
+
+if TYPE_CHECKING:
+    from gui.notebook.opened import OpenedModel
+
+ENDINGS = (".html", ".png", ".svg", ".pdf", ".npy", ".csv", ".tsv")
+
+
+def save(opened: OpenedModel, path: Path, *, small: bool) -> Path:
+    """Write a file; see :meth:`gui.notebook.opened.OpenedModel.save`."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise HelixscopeError(
+            f"A model cannot be saved as {path.name}.", f"Use one of {', '.join(ENDINGS)}."
+        )
+    if ending in (".png", ".svg", ".pdf"):
+        return opened.figure("helix").save(path)
+    with writing(path):
+        if ending == ".html":
+            _page(opened, path, small)
+        elif ending == ".csv":
+            from geometry.measures.table import tabulate, write_table
+
+            write_table(tabulate(opened.model.W_pos, opened.positions), path)
+        elif ending == ".tsv":
+            write_projector(opened, path)
+        else:
+            import io
+
+            content = io.BytesIO()
+            np.save(content, opened.model.stored_W_pos)
+            write_bytes(content.getvalue(), path)
+    return path
+
+
+def _page(opened: OpenedModel, path: Path, small: bool) -> None:
+    if small:
+        write_text(ShownCurve.of(opened.measured).page(opened.model.source.text), path)
+        return
+    from gui.export.scene_files import export_scene
+
+    export_scene(opened.model, path, positions=opened.positions)
+
+
+def write_projector(opened: OpenedModel, path: Path) -> None:
+    """Write rows for TensorBoard's projector, and their positions and labels beside them."""
+    from geometry.checkpoints.column_files import metadata_name
+
+    model = opened.model
+    first, last = opened.positions
+    rows = model.W_pos[first : last + 1]
+    write_text("".join("\t".join(f"{x:.9g}" for x in row) + "\n" for row in rows), path)
+    labels = None if model.rows is None else model.rows.labels
+    lines = [f"{at}\t{_cell(labels[at])}" if labels else f"{at}" for at in range(first, last + 1)]
+    head = ["position\tlabel"] if labels else []
+    write_text("\n".join([*head, *lines, ""]), path.with_name(metadata_name(path)))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())

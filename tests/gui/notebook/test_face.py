@@ -1,0 +1,218 @@
+"""``import helixscope as hx``: what scripts and notebooks get."""
+
+import doctest
+import io
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import helixscope as hx
+from geometry import scalar_results
+from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.claims.claims import CLAIMS
+from geometry.models.sources.opening import open_model
+
+HEAVY = (
+    "numpy",
+    "torch",
+    "PySide6",
+    "vtk",
+    "vtkmodules",
+    "pyvista",
+    "dask",
+    "matplotlib",
+    "pandas",
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return hx.open("sinusoidal:128x32")
+
+
+def modules_after(code):
+    """The heavy modules that a fresh process has after some code."""
+    listed = f"import sys\n{code}\nprint(*(one for one in {HEAVY} if one in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", listed], capture_output=True, text=True, check=True, timeout=120
+    )
+    return set(done.stdout.split("\n")[-2].split())
+
+
+def test_importing_it_imports_nothing_else():
+    assert modules_after("import helixscope") == set()
+    opened = modules_after("import helixscope as hx; m = hx.open('sinusoidal:64x16'); m.numbers")
+    assert opened == {"numpy"}
+    shown = "import helixscope as hx; hx.open('sample')._repr_mimebundle_()"
+    assert modules_after(shown) == {"numpy"}
+
+
+def test_the_examples_of_its_docstrings_run():
+    found = doctest.testmod(hx)
+    assert found.attempted > 4
+    assert found.failed == 0
+
+
+def test_it_has_the_attributes_of_the_model(model):
+    whole = open_model("sinusoidal:128x32")
+    np.testing.assert_array_equal(model.W_pos, whole.W_pos)
+    assert (model.n_positions, model.name, model.warnings) == (128, whole.name, whole.warnings)
+    assert {"W_pos", "claims", "weight"} <= set(dir(model))
+    with pytest.raises(AttributeError, match="n_horses"):
+        assert model.n_horses
+    assert model.positions == (1, 127)
+    assert model.over(3, 40).positions == (3, 40)
+    with pytest.raises(RangeError):
+        model.over(3, 400)
+
+
+def test_its_numbers_are_those_of_the_table(model):
+    expected = {one.quantity.key: one.value for one in scalar_results(model.model)}
+    assert model.numbers == expected
+    frame = model.table(hx.open("sinusoidal:64x16", name="another"))
+    assert list(frame.index) == [model.name, "another"]
+    assert frame["variance_3"].iloc[0] == pytest.approx(expected["variance_3"])
+    assert list(frame.columns) == list(expected)
+
+
+def test_claims_are_a_table_with_a_row_for_each():
+    small = hx.open("synthetic:helix,n=90,d=12,turns=3")
+    frame = small.claims()
+    assert list(frame.index) == [one.id for one in CLAIMS]
+    assert {"statement", "measured", "null", "p", "p_adjusted", "outcome"} <= set(frame.columns)
+    by_id = {one.claim.id: one for one in small.verdicts()}
+    row = frame.loc["shape.helix"]
+    assert (row["outcome"], row["measured"]) == (
+        by_id["shape.helix"].outcome, pytest.approx(by_id["shape.helix"].value),
+    )  # fmt: skip
+
+
+def test_a_cell_has_a_curve_that_needs_nothing_else():
+    bundle = hx.open("sample")._repr_mimebundle_()
+    assert set(bundle) == {"text/plain", "text/html", "image/png"}
+    assert len(bundle["text/plain"].splitlines()) == 3
+    assert sum(map(len, bundle.values())) < 400_000
+    assert not re.search(r"https?:|import |fetch\(", bundle["text/html"])
+    with Image.open(io.BytesIO(bundle["image/png"])) as picture:
+        colors = np.unique(np.array(picture).reshape(-1, 3), axis=0)
+    assert len(colors) > 100
+    other = hx.open("sample")._repr_mimebundle_()["text/html"]
+    names = [re.search(r'id="([\w-]+)"', text)[1] for text in (bundle["text/html"], other)]
+    assert names[0] != names[1]
+    assert bundle["text/html"].replace(names[0], "") == other.replace(names[1], "")
+
+
+def test_names_are_text_in_a_cell():
+    rows = np.random.default_rng(0).standard_normal((20, 4))
+    text = hx.open(rows, name="<script>alert(1)</script>")._repr_mimebundle_()["text/html"]
+    assert "<script>alert" not in text
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_figures_are_saved_at_a_columns_width(model, ending, tmp_path):
+    figure = model.figure("norms", beside=[hx.open("sinusoidal:64x32", name="other")])
+    file = figure.save(tmp_path / f"norms.{ending}", "column")
+    assert file.stat().st_size > 1000
+    assert figure.figure.get_size_inches()[0] == pytest.approx(3.4)
+    if ending == "svg":
+        assert "other" in file.read_text("utf-8")
+
+
+def test_all_figures_are_drawn_or_say_why_not(model):
+    drawn, left_out = [], {}
+    for name in model.figures:
+        if name == "claims":  # takes longer
+            continue
+        try:
+            drawn.append(model.figure(name)._repr_png_()[:4])
+        except HelixscopeError as error:
+            left_out[name] = str(error)
+    assert all(left_out.values())
+    assert set(drawn) == {b"\x89PNG"}
+    assert len(drawn) > 5
+    with pytest.raises(HelixscopeError, match="no figure 'nroms'"):
+        model.figure("nroms")
+
+
+def test_it_is_saved_in_the_formats_of_others(model, tmp_path):
+    for ending in ("html", "png", "csv", "npy", "tsv"):
+        assert model.save(tmp_path / f"tensors.{ending}", small=True).stat().st_size > 0
+    assert (tmp_path / "tensors.html").stat().st_size < 300_000
+    np.testing.assert_array_equal(np.load(tmp_path / "tensors.npy"), model.W_pos)
+    again = hx.open(tmp_path / "tensors.tsv")
+    np.testing.assert_allclose(again.W_pos, model.W_pos[1:], atol=1e-8)
+    assert again.rows.labels[0] == "1"
+    with pytest.raises(HelixscopeError, match=r"\.xyz"):
+        model.save(tmp_path / "model.xyz")
+    with pytest.raises(HelixscopeError):
+        model.save(tmp_path / "no" / "such" / "folder.npy")
+
+
+@pytest.mark.slow
+def test_a_report_has_its_files(tmp_path):
+    small = hx.open("sinusoidal:64x16")
+    found = small.report(tmp_path / "out")
+    written = json.loads((tmp_path / "out" / "report.json").read_text("utf-8"))
+    assert written["model"] == json.loads(json.dumps(found["model"]))
+    assert (tmp_path / "out" / "norms.png").is_file()
+    assert small.report()["pca"] == found["pca"]
+
+
+def test_a_survey_has_a_row_for_each_and_the_errors():
+    frame = hx.survey(["sinusoidal:64x16", "no/such\nthing", np.eye(20)])
+    assert list(frame["source"]) == ["sinusoidal:64x16", "no/such\nthing", "2"]
+    assert frame["error"].notna().tolist() == [False, True, False]
+    assert frame["n_positions"].tolist()[::2] == [64, 20]
+
+
+def test_what_was_opened_can_be_refreshed():
+    rows = np.random.default_rng(0).standard_normal((40, 8))
+    opened = hx.open(rows)
+    before = opened.W_pos.copy()
+    rows *= 2.0
+    np.testing.assert_array_equal(opened.W_pos, before)
+    np.testing.assert_array_equal(opened.refresh().W_pos, 2.0 * before)
+
+
+def test_an_error_has_the_name_that_is_exported():
+    with pytest.raises(hx.HelixscopeError):
+        hx.open(object())
+    with pytest.raises(AttributeError):
+        assert hx.show_me
+
+
+def test_a_missing_pandas_is_one_sentence(model, monkeypatch):
+    monkeypatch.setattr("gui.notebook.opened.find_spec", lambda name: None)
+    with pytest.raises(HelixscopeError, match="pandas"):
+        model.table()
+
+
+@pytest.mark.parametrize("name", ["geometry.py", "gui/__init__.py", "resources/__init__.py"])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_module_of_the_user_in_the_way_is_named(name, first, tmp_path):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("", "utf-8")
+    module = name.partition("/")[0].removesuffix(".py")
+    code = f"{f'import {module}; ' if first else ''}import helixscope as hx; hx.open('sample')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    last = done.stderr.strip().split("\n")[-1]
+    assert last.startswith("ImportError: ")
+    assert str(file) in last
+
+
+def test_a_main_of_the_user_is_not_in_the_way(tmp_path):
+    (tmp_path / "main.py").write_text("raise SystemExit(3)", "utf-8")
+    code = "import helixscope as hx; print(hx.open('sinusoidal:64x16').n_positions)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == "64\n"
