@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened, visible
+from geometry.checkpoints.result import result
 from geometry.checkpoints.stores import open_regular, reading_file
 from geometry.checkpoints.transfer import local_read
 
@@ -101,7 +102,7 @@ def read_columns(path: Path) -> tuple[PositionColumn, ...]:
         return _parsed(path, read_text(path, MAX_FILE, _ADVICE))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class NumberRows:
     """The rows of a table, in its order.
 

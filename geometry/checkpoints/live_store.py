@@ -199,7 +199,7 @@ def _reach(tensor: Any) -> int:
     if not tensor.numel():
         return 0
     steps = zip(tensor.shape, tensor.stride(), strict=True)
-    return 1 + sum((size - 1) * step for size, step in steps)
+    return int(1 + sum((size - 1) * step for size, step in steps))
 
 
 def _numbers(value: Any) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Literal
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.result import result
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import CURVES, CurveKind
 from geometry.evidence.null import RARE, Null, Outcome, Side, least_favourable, weigh
@@ -149,7 +150,7 @@ class ModelClaim(Claim):
     requires: Callable[[Measurements], object] | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Verdict:
     """A claim checked on a model.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.result import result
 from geometry.claims.claim import (
     CannotTell,
     Claim,
@@ -106,7 +107,7 @@ def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:
     return Verdict(claim, value, outcome, null, why or None, interval, nulls)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Share:
     """A cost over what positions are worth; and that of resampled texts, (draws,)."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
+from geometry.checkpoints.result import result
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claim import (
     CannotTell,
@@ -39,7 +40,7 @@ REACHED = 2
 """Of the first draws of a kind, those that reach a number that is not unusual."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Checking:
     """How far the check of several claims is.
 

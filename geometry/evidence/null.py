@@ -1,12 +1,12 @@
 """Null distributions, and the comparison of a number with one."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, read_only
 
 Outcome = Literal[
@@ -34,7 +34,7 @@ FEW_DRAWS, USUAL_DRAWS = 19, 39
 """Draws of which none, and of which one, may reach a number that does not come of chance."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Null:
     """Draws of a quantity from random tables with a single named property.
 
@@ -98,7 +98,7 @@ class Null:
         return int((self.values <= value + slack).sum())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Band:
     """The null distribution of a curve, at each of its places.
 
@@ -118,7 +118,7 @@ class Band:
     high: Array
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class CurveNull:
     """Draws of a curve, such as of R² by lag.
 

@@ -10,11 +10,12 @@ share of one pair falls with its number of turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array
 
 MIN_TURNS, FEWEST_TURNS = 1.5, 1.45
@@ -49,7 +50,7 @@ TINY = 1e-10
 """Ridge of the least-squares fits, relative to their size."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Pairs:
     """Pairs of directions of some curves, one from each initial phase, straight and bent.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.evidence.turning_share import turning_share
 from geometry.history.timelapse import Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
@@ -18,7 +18,7 @@ FEWEST = 8
 """Ranges of fewer positions have no shape."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Helices:
     """Fits by :func:`geometry.measures.shape.fit_shapes` to each snapshot's three components.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError, SourceError
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array
 
 Steps = npt.NDArray[np.int64]
@@ -38,7 +39,7 @@ class Skipped:
     passing: bool = False
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class History:
     """A model's position table at steps of its training; safe for several threads at once.
 

@@ -12,11 +12,11 @@ remains. The rows before it show the effect of training.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.history.history import History, Steps
 from geometry.pca.components import Array, row_norms
 
@@ -27,7 +27,7 @@ STAYS, MOVES = 0.05, 0.5
 that shows training."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class LastPosition:
     """The last position's row over training, beside the eight rows before it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.history.origins import Origin, Snapshot
 
 DEFAULT_COUNT = 40
@@ -16,7 +16,7 @@ BESIDE_BYTES = 256 * 1024
 """Size of a checkpoint's download besides its table: the index and the configuration."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class HistoryPlan:
     """A choice of checkpoints.
 

@@ -7,10 +7,9 @@ the 40 largest entries in the squared length, after "Insights into GPT-2's posit
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from geometry.checkpoints.result import result
 from geometry.evidence.null import Null
 from geometry.history.history import History, Steps
 from geometry.history.timelapse import Report
@@ -24,7 +23,7 @@ ROUNDING = 1e-6
 """Singular values up to this share of the first are rounding of single precision."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class SparseDirections:
     """Sparsity of the position table's leading directions by training step.
 

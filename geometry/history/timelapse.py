@@ -11,12 +11,12 @@ arbitrary. In a training, the open model's snapshot is the last one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.history.history import History, Steps
 from geometry.pca.components import Array, PositionPCA, check_range, make_pca, row_norms
@@ -29,7 +29,7 @@ Report = Callable[[float, str], None]
 N_COMPONENTS = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Timelapse:
     """Every snapshot of a history in three components, with measurements of each.
 
@@ -131,7 +131,7 @@ def make_timelapse(
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Frame:
     """Results of one snapshot."""
 

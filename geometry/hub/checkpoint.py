@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import PARTS, WEIGHTS, choose_path, is_later_part, parts_in
 from geometry.checkpoints.formats.gguf_store import TOKENS, GgufIndex
 from geometry.checkpoints.formats.sharded_store import Shards, read_weight_map
+from geometry.checkpoints.result import result
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
 from geometry.checkpoints.stores import NO_SETTINGS
 from geometry.checkpoints.suffixes import GGUF, SUFFIXES
@@ -32,7 +32,7 @@ _WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
 models, which need no download to open: for listed models and for steps of a history."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class HubCheckpoint:
     """A model on the Hub at a commit, opened by its index alone.
 

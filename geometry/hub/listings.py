@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.plain_text import shortened, visible
+from geometry.checkpoints.result import result
 from geometry.hub.address import COMMIT, HubAddress, parse_address
 
 log = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ _MAX_COUNT = 2**63
 """Upper limit of numbers of bytes and downloads."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Listing:
     """Files of a repository at a commit.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from geometry.checkpoints.result import result
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, server_name
 from geometry.hub.client import Hub, Revision
@@ -14,7 +14,7 @@ LARGE = 20_000_000
 """Maximum download of a single tensor, in bytes, without asking the user."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Network:
     """Client, cache, progress and options of an opening.
 

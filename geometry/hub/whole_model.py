@@ -28,6 +28,7 @@ from geometry.checkpoints.config import parse_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import WEIGHTS
 from geometry.checkpoints.formats.sharded_store import is_file_name, read_weight_map
+from geometry.checkpoints.result import result
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.suffixes import GGUF
 from geometry.checkpoints.transfer import Transfer
@@ -69,7 +70,7 @@ class WantedFile:
     etag: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class WholeModel:
     """The files needed to run a model, at a commit.
 

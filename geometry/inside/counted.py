@@ -7,12 +7,12 @@ the position, are estimated together, by a regression on indicator columns.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.inside.layers import (
     Halves,
     cosine,
@@ -34,7 +34,7 @@ TOLERANCE = 1e-10
 distinguishes, such as all positions against all words."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Counter:
     """The contribution of a counter to a layer's residual stream, given the others.
 

@@ -8,12 +8,12 @@ common would be taken for an effect of the first sentence.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.inside.settings import SIZES
 
 Integers = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ _WORD = re.compile(r"\S+")
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class CountedText:
     """A text with the data for its counters, by character.
 

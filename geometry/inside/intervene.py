@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.result import result
 from geometry.inside.controls import CONTROLS, controls_of
 from geometry.inside.effects import Control, Effect, Effects
 from geometry.inside.interventions import RANDOM, Table, find_change, shift_of
@@ -55,7 +56,7 @@ FOLLOW_S = 1.0
 """Seconds between partial results: their intervals take time as well."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Place:
     """Where positions are changed.
 
@@ -536,7 +537,7 @@ def _replaced(weight: torch.nn.Parameter, first: int, table: Array) -> Iterator[
             weight.copy_(before)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Pass:
     """A forward pass over a batch.
 

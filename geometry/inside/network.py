@@ -6,7 +6,6 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +16,7 @@ from geometry.checkpoints.config import parse_json, read_json
 from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.files import weights_in
 from geometry.checkpoints.formats.gguf_store import part_names
+from geometry.checkpoints.result import result
 from geometry.checkpoints.stores import check_link
 from geometry.checkpoints.suffixes import GGUF
 from geometry.checkpoints.tokenizer_files import VOCABULARIES
@@ -51,7 +51,7 @@ _LONGEST = ("max_position_embeddings", "n_positions", "max_seq_len", "max_sequen
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RunnableNetwork:
     """A network of transformers, ready to run.
 

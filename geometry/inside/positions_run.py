@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from typing import Any, Literal
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.folder_lock import lock_folder
+from geometry.checkpoints.result import result
 from geometry.checkpoints.whole_files import parts_in, write_bytes, write_json, writing
 from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
@@ -45,7 +46,7 @@ Report = Callable[[str, int, int], None]
 """Called with the current step, the number of windows done, and the total; may raise to stop."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PositionsResult:
     """Positions in each layer.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.inside.intervene import Place, find_place, patterns_of
 from geometry.inside.interventions import LONGEST, find_change, usual_length
 from geometry.inside.network import RunnableNetwork, enough_memory, load_network
@@ -49,7 +50,7 @@ class NextToken:
     after: float | None = None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PromptRun:
     """The run of a text through a network.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from msgspec import convert
 
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
+from geometry.checkpoints.result import result
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.inside.counted import Counter, angles_between, random_angles
 from geometry.inside.layers import LayerPositions, position_means
@@ -72,7 +73,7 @@ def write_tensors(
         write_bytes(save(tensors, metadata=attributes), folder / FILE_NAME)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Control:
     """The layers of a network without what it has learned.
 
@@ -150,7 +151,7 @@ def counters_as_json(
     return entries
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class CounterByLayer:
     """A counter's measurements in each layer; see :class:`geometry.inside.counted.Counter`.
 
@@ -175,7 +176,7 @@ class CounterByLayer:
     chance: Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Description:
     """The measurements that a run has written.
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.boundary import reading
+from geometry.checkpoints.result import result
 from geometry.checkpoints.stores import cannot_read
 from geometry.inside.counters import CountedText
 from geometry.inside.settings import GROUPS, SAMPLE_TEXTS, InsideError
@@ -119,7 +120,7 @@ def corpus_of(texts: Sequence[TextFile]) -> Corpus:
     return Corpus(len(texts), result.hexdigest())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Splitter:
     """A model's tokenizer, without truncation and padding.
 
@@ -153,7 +154,7 @@ class Splitter:
         return len(self.before) + len(self.after)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Window:
     """A window of a text.
 

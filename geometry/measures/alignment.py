@@ -8,13 +8,13 @@ curve or its mirror image is seen in three of many dimensions depends on signs a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.measures.rigid_motion import best_rotations
 from geometry.pca.components import Array, PositionPCA, about_mean
 from geometry.pca.curve import shown_rows
@@ -26,7 +26,7 @@ Middle = Literal["own", "basis"]
 MISSING = "an alignment needs at least two rows that differ"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Alignment:
     """x → scale · rotation · (x − source_mean) + target_mean, and how well that fits.
 

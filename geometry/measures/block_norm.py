@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array
 from geometry.pca.unit import unit_of
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class BlockNorm:
     """One LayerNorm of a model.
 

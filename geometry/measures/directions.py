@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.pca.components import Array, read_only, with_signs
 from geometry.pca.unit import in_table_unit, in_unit
@@ -31,7 +31,7 @@ MAX_AGAIN = 2**23
 BLOCK_ROWS = 8192
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Directions:
     """Singular directions of a matrix on one of its sides.
 

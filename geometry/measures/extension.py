@@ -9,7 +9,6 @@ row repeated, and the mean of the kept rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, get_args
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.measures.norms import norm_profile
 from geometry.pca.components import Array, about_mean, check_table, read_only
 from geometry.pca.unit import in_table_unit, in_unit
@@ -47,7 +47,7 @@ NOTHING = 1e-24
 """Share of a component's sum of squares that is rounding."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Continued:
     """Rows of every position, in a few directions.
 
@@ -74,7 +74,7 @@ class Continued:
         return self.mean + self.scores[first:] @ self.basis
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Extension:
     """A table beside what is made of its first rows.
 

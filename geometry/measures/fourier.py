@@ -6,13 +6,12 @@ Attention Based on Relative Position", found the waves and the shifts in RoBERTa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.measures.directions import Directions
 from geometry.measures.heads import HeadProjections
 from geometry.measures.single_dimensions import MIN_CYCLES, Sinusoids, best_sinusoids
@@ -34,7 +33,7 @@ ROUNDS = 12
 TOP = 5
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class ColumnSpectra:
     """Amplitudes of all columns at the Fourier frequencies of a range.
 
@@ -62,7 +61,7 @@ class ColumnSpectra:
         return np.asarray(np.quantile(self.amplitudes, share, axis=1))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PhaseShifts:
     """What lies between the queries and the keys of each head of a layer.
 
@@ -88,7 +87,7 @@ class PhaseShifts:
     r2: Array
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Fourier:
     """Frequencies in a range of positions.
 

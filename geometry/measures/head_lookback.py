@@ -7,11 +7,11 @@ move by one too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.measures.heads import HeadProjections
 from geometry.measures.lookback import LookBack, Scoring, check_length, look_back_each
 from geometry.pca.components import Array, check_range, read_only
@@ -19,7 +19,7 @@ from geometry.pca.components import Array, check_range, read_only
 N_COMPONENTS = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class HeadLookBack:
     """The motions that look back, in every head of a layer.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 
-@dataclass(frozen=True, eq=False, slots=True)
+
+@result
 class HeadProjections:
     """Queries and keys of all heads of a layer.
 

@@ -7,7 +7,6 @@ After "Insights into GPT-2's positional encodings" (2024): CAT at 3 might be emb
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Generic, Literal, TypeVar, get_args
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.measures.layernorm import check_tables, token_rows
 from geometry.pca.components import Array, read_only, row_norms, unit_rows
 
@@ -31,7 +31,7 @@ Indices = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class ByMeasure(Generic[T]):
     """One value for each measure of similarity.
 
@@ -57,12 +57,12 @@ class ByMeasure(Generic[T]):
         return value
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Likeness(ByMeasure[Array]):
     """Similarity of the two sums of each of n pairs: (n,) float64 for each measure."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RandomPairs:
     """Random pairs of sums, for comparison.
 
@@ -86,7 +86,7 @@ class RandomPairs:
         return len(self.tokens)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Interference(ByMeasure[float]):
     """Similarity of E(a) + p_i and E(b) + p_j.
 

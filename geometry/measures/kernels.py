@@ -9,11 +9,11 @@ Idea: "Look back N" (comments on "GPT-2's positional embedding matrix is a helix
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.heads import HeadProjections
 from geometry.pca.components import Array, block_means, check_range, check_table, read_only
@@ -34,7 +34,7 @@ BLOCK = 10
 Floats = npt.NDArray[np.floating]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class HeadKernels:
     """What all heads of a layer attend to, averaged over the queries of a range.
 

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, check_range, check_table, read_only, row_norms, unit_rows
 from geometry.pca.unit import unit_of
 
@@ -37,7 +38,7 @@ class ErrorIntervals:
     p95: Interval
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class LayerNormErrors:
     """Relative errors ‖approximate − exact‖ / ‖exact‖ of LayerNorm without the entanglement.
 
@@ -173,7 +174,7 @@ class TokenPosition:
     position: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class TokenPositionCosines:
     """Largest |cos(E_t, P_i)| of each token over all positions.
 

@@ -9,11 +9,11 @@ length. After the discussion of "GPT-2's positional embedding matrix is a helix"
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
 
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.block_norm import BlockNorm
 from geometry.measures.lookback import longest_lag, look_back
@@ -30,7 +30,7 @@ BLOCK_ROWS = 256
 COMPONENTS = 3
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Distances:
     """Distances between the rows of a curve.
 
@@ -66,7 +66,7 @@ class Distances:
         return float(self.others.min() / self.mean_step) if self.mean_step > 0.0 else 0.0
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Survival:
     """One curve before and after LayerNorm.
 

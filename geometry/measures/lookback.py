@@ -9,13 +9,13 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.measures.rigid_motion import Motion, best_rotations
 from geometry.pca.components import Array, read_only
@@ -33,7 +33,7 @@ CLEAR_R2 = 0.5
 """A screw that fits worse than this has no meaningful angle."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class LookBack:
     """The motions that look back, for many lags.
 
@@ -84,7 +84,7 @@ class LookBack:
         return angles
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Turning:
     """How the rotation grows with the lag, in three dimensions.
 
@@ -252,7 +252,7 @@ def follow_turning(found: LookBack) -> Turning | None:
     return Turning(axis, angles, found.shifts[:n] @ axis, slope, r2)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Moments:
     """Sums over the pairs of each curve and lag: y is the target p_{i−N}, x the source p_i."""
 

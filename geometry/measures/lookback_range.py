@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.evidence.drawn_tables import MEANINGS, drawn_tables
 from geometry.evidence.drawn_tables import Kind as Drawn
 from geometry.evidence.null import CurveNull
@@ -34,7 +34,7 @@ TOGETHER = 10
 """Random curves looked back in at once: their moments are summed together, in a few megabytes."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RangeLookBack:
     """The motions that look back, and their coordinates.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import (
     Array,
     PositionPCA,
@@ -21,7 +22,7 @@ NEAREST = 5
 NEIGHBOURHOOD = 8
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Neighbour:
     """Another position, with its Euclidean distance (table's units) and cosine of raw rows.
 
@@ -33,7 +34,7 @@ class Neighbour:
     cosine: float
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PositionDetails:
     """Details of one position, for the inspector.
 

@@ -1,17 +1,18 @@
 """Norms of the positional rows: their profile, stability and outliers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.measures.stretches import AFTER, measure_stretch
 from geometry.pca.components import Array, check_table, read_only
 from geometry.pca.norm_rule import norms_of, shares_of_bounds
 from geometry.pca.unit import in_table_unit, in_unit
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class NormProfile:
     """Euclidean norms of all stored rows.
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.evidence.null import Band, Null, band_of, null_of
 from geometry.evidence.random_frames import random_frame
 from geometry.measures.directions import Directions
@@ -87,7 +88,7 @@ def top3(overlaps: Array) -> float:
     return float(overlaps[:3, :3].sum())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class OverlapSums:
     """Squared overlaps of two matrices, summed over parts of their matrix, which is large.
 
@@ -177,7 +178,7 @@ def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Arr
     return captured
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Sparsity:
     """Sparsity of directions of unit length.
 
@@ -223,7 +224,7 @@ def sparsity(vectors: Array) -> Sparsity:
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class SparsityNulls:
     """Sparsity of directions turned at random.
 

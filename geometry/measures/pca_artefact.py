@@ -17,13 +17,13 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import RARE, USUAL_DRAWS, Null, null_of
 from geometry.evidence.turning_nulls import rule_nulls
@@ -56,7 +56,7 @@ Place = Literal["above", "among", "below"]
 """Place of a number relative to those of random tables: beyond 95 % of them, or not."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class ComponentWaves:
     """The first components of a table over position, and their best sinusoids.
 
@@ -92,7 +92,7 @@ class ComponentWaves:
         return float(self.shares.sum())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RandomComponents:
     """The components of random tables of one kind.
 
@@ -116,7 +116,7 @@ class RandomComponents:
     b: Null
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PCAArtefact:
     """The components of a table, and those of random tables of its size and smoothness.
 

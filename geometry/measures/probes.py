@@ -7,12 +7,12 @@ settings of their code; and three more numbers that papers give for tables of po
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.measures.spectra import spectrum
 from geometry.pca.components import Array, about_mean, check_table, read_only, row_norms
 from geometry.pca.unit import in_unit
@@ -38,7 +38,7 @@ FLATTEST = 1e-10
 """Least curvature of the loss at a pair, so that pairs far on the right side stay in the system."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Probe:
     """Errors of a probe on what it was not fitted to.
 

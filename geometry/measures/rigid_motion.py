@@ -6,11 +6,11 @@ angle.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, row_norms
 
 # Singular values below this share of the first do not determine the rotation.
@@ -19,7 +19,7 @@ FREE = 1e-10
 NO_TURN = 1e-9
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Screw:
     """A rigid motion in 3D, as a rotation about an axis and a translation along it.
 
@@ -41,7 +41,7 @@ class Screw:
     centre: Array
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Motion:
     """x → rotation · x + shift.
 

@@ -1,11 +1,10 @@
 """Smoothness of a curve through positions, and its number of loops."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy.fft import dct
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.curve import ROUNDING
 from geometry.pca.unit import in_unit
@@ -16,7 +15,7 @@ SHORT_PERIOD = 8
 FEWEST = 8
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Roughness:
     """Measures of how "shaky" a curve through positions is.
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, row_norms
 
 LEAST = 0.01
@@ -16,7 +15,7 @@ _AT_ONCE = 512
 """Rows compared with all others at once."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RowChanges:
     """Rows of a table before and after a change.
 

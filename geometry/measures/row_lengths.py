@@ -1,18 +1,18 @@
 """Lengths of a position table's rows and of the steps between them."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, check_table, read_only, row_norms
 
 BLOCK = 4096
 """Rows processed at a time, so that a large table is never copied whole."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RowLengths:
     """Norms and steps of all stored rows, read-only, in the table's units.
 

@@ -11,7 +11,7 @@ one is decided by the balanced turning share; the fits describe it.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from scipy.optimize import leastsq
 
 from geometry.checkpoints.memo import Recent
+from geometry.checkpoints.result import result
 from geometry.evidence.bootstrap import Intervals, intervals
 from geometry.evidence.turning_share import FEWEST, WIDTH, TurningShare, turning_share
 from geometry.measures.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
@@ -72,7 +73,7 @@ CROSS = np.array(
 SMALL_ANGLE = 1e-4
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Shapes:
     """All fits, the evidence for turning, and the curve that describes the points.
 

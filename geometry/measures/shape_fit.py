@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, about_mean, read_only
 from geometry.pca.unit import in_table_unit
 
@@ -19,7 +20,7 @@ HELICES: tuple[ShapeName, ...] = ("helix", "drifting_helix")
 FREE: dict[ShapeName, int] = {"line": 6, "circle": 8, "helix": 9, "drifting_helix": 10}
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class ShapeFit:
     """A curve fitted to points.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.evidence.drawn_tables import MEANINGS, Kind, drawn_tables
 from geometry.evidence.null import Band, Null, band_of, null_of
 from geometry.pca.components import Array, block_means, read_only, rows_of_range, unit_rows
@@ -25,7 +26,7 @@ RISES = 0.1
 """A twentieth of the scale of cosines; a curve that rises by less has no rise to be seen."""
 
 
-@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+@result
 class Similarity:
     """Cosines of all rows of a range.
 
@@ -214,7 +215,7 @@ def largest_rise(by_lag: npt.ArrayLike) -> Rise:
     return Rise(float(rises[high]), int(values[: high + 1].argmin()), high)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class SimilarityNulls:
     """The mean cosine by lag of random curves.
 

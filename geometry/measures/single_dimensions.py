@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, about_mean, read_only, rows_of_range
 from geometry.pca.curve import shown_rows
 from geometry.pca.pca import PositionPCA
@@ -36,7 +36,7 @@ Indices = npt.NDArray[np.intp]
 Bounds = tuple[float, float]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Sinusoids:
     """The best sinusoid of every column over the positions of a range.
 

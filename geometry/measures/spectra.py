@@ -1,11 +1,10 @@
 """Singular values of a matrix, and their summaries."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 from scipy.special import entr
 
+from geometry.checkpoints.result import result
 from geometry.measures.directions import BLOCK_ROWS, gram
 from geometry.pca.components import Array, read_only
 from geometry.pca.unit import in_table_unit, in_unit
@@ -14,7 +13,7 @@ TOP = 30
 TALL = 8
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Spectrum:
     """Singular values of a matrix, uncentred.
 

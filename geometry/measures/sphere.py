@@ -1,10 +1,9 @@
 """Intersection of a sphere around the origin with the shown subspace."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array
 from geometry.pca.unit import in_table_unit, unit_of
 
@@ -12,7 +11,7 @@ FLAT = 1e-9
 """Below this share, a component's length counts as zero: the surface is unbounded there."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class SphereSection:
     """The points of an affine subspace whose vectors have a given norm.
 

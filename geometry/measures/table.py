@@ -1,17 +1,17 @@
 """The numbers behind the curve, written as a table."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array, PositionPCA, row_norms, rows_of_range
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PositionTable:
     """Coordinates, norms and residuals of the positions of a range.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from geometry.checkpoints.result import result
 from geometry.evidence.drawn_tables import MEANINGS
 from geometry.evidence.null import FEW_DRAWS, Band, Null, band_of, null_of
 from geometry.evidence.random_frames import random_frame
@@ -16,7 +16,7 @@ from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class KernelNulls:
     """Scores of a layer's heads for positions randomly rotated in the space of their columns.
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from geometry.checkpoints.errors import TensorUnavailable
+from geometry.checkpoints.result import result
 from geometry.models.layers import FULL
 from geometry.models.model import PositionalModel
 from geometry.models.schemes.rotary import Rotary
@@ -15,7 +14,7 @@ from geometry.pca.components import Array
 __all__ = ["PairUse", "pair_use"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PairUse:
     """The use of each pair by a layer's heads.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, SourceError, TensorUnavailable
+from geometry.checkpoints.result import result
 from geometry.checkpoints.stores import FLOATS, TensorStore
 from geometry.measures.rotary import turning_rates
 from geometry.models.recognition.architecture import Architecture
@@ -36,7 +37,7 @@ _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?|blk)\.(\d{1,15})\.")
 _UNKNOWN = "?"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Stored:
     """Rates in a tensor.
 

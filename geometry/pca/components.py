@@ -1,17 +1,18 @@
 """The result of a PCA of positions, and conventions shared by all methods."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.pca.unit import in_table_unit, unit_of
 
 Array = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class PositionPCA:
     """Principal components of a range of positions.
 

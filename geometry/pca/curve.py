@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.result import result
 from geometry.checkpoints.threads import one_thread
 from geometry.pca.components import Array, PositionPCA, read_only, row_norms
 from geometry.pca.unit import USUAL, in_table_unit, unit_of
@@ -18,7 +19,7 @@ CANCELLED = 1e-8
 """Squared distances to the mean below this share of the squared length are summed directly."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Curve:
     """All rows of a position table in three (or more) principal components of a range.
 

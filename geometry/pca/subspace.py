@@ -5,10 +5,10 @@ orthonormal basis Q (d, s) together with its image Y = X·Q (m, s).
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from geometry.checkpoints.result import result
 from geometry.pca.components import Array
 
 Product = Callable[[Array], Array]
@@ -18,7 +18,7 @@ RANK_FLOOR = 1e-12
 value squared is rounding, not a direction."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class RitzPairs:
     """Approximate eigenpairs of XᵀX from a subspace.
 

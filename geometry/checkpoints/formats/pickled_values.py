@@ -13,8 +13,9 @@ import codecs
 import pickle
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from geometry.checkpoints.result import result
 
 MAX_OPERATIONS = 1_500_000
 """Maximum operations of a pickle, as many as for a list of a million numbers. Each creates at most
@@ -85,7 +86,7 @@ class Place(NamedTuple):
     encoding: str
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class ObjectKey:
     """An object as a key of a dictionary, where only itself is equal to it."""
 

@@ -9,13 +9,14 @@ own modules in transformers 5.23.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.config import first_int, positive, unusable
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened, some_of
+from geometry.checkpoints.result import result
 from geometry.models.schemes.rotary_families import COMPARED, Pairing, RotaryFamily
 from geometry.models.schemes.rotary_own_keys import without_foreign
 from geometry.models.schemes.rotary_scaling import Scaled, Unscaled, scaled
@@ -51,7 +52,7 @@ NAMES = {"su": "longrope"} | dict.fromkeys(("default", "mrope", "no_scaling", "o
 """Names of scalings by their alternative names."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Rotary:
     """The turning of a model's queries and keys.
 
@@ -154,7 +155,7 @@ def read_rotary(config: Mapping[str, Any]) -> Rotary:
     return _Reader(config).read()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class _Turning:
     """The turning in a kind of layer."""
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import shortened
+from geometry.checkpoints.result import result
 from geometry.measures.rotary import (
     Ramp,
     llama3,
@@ -33,7 +33,7 @@ FACTORS = "factors"
 after another scaling."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Unscaled:
     """A turning before scaling.
 
@@ -77,7 +77,7 @@ class Unscaled:
         return self.before
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class Scaled:
     """A turning with scaling.
 

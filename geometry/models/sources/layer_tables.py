@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +20,7 @@ import numpy.typing as npt
 from geometry.checkpoints.config import load_json, read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.formats.safetensors_store import read_header
+from geometry.checkpoints.result import result
 from geometry.checkpoints.stores import (
     FloatArray,
     LocalFile,
@@ -53,7 +53,7 @@ AMOUNTS = ("energy", "probe_error", "probe_chance")
 """Columns of later versions."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@result
 class LayerTables:
     """The positions of all layers, in a file.
 
