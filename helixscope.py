@@ -3,9 +3,9 @@
 >>> import helixscope as hx
 >>> m = hx.open("sinusoidal:128x32")
 >>> m
-computed sinusoids (sinusoidal:128x32)
+sinusoidal-128x32 (sinusoidal:128x32)
   sinusoidal: 128 × 32
-  positions 1–127: 58.3% of the variance in three components
+  positions 1–127: 38.3 % of the variance in three components
 >>> m.W_pos.shape
 (128, 32)
 
@@ -72,6 +72,7 @@ def open(
 
     Examples
     --------
+    >>> import helixscope as hx
     >>> import numpy as np
     >>> angles = np.linspace(0, 9, 200)
     >>> rows = np.stack([np.cos(angles), np.sin(angles), angles / 9], axis=1)
@@ -87,28 +88,47 @@ def open(
     return OpenedModel(partial(opener(thing), name=name, **chosen), positions)
 
 
-def survey(sources: Iterable[Any]) -> DataFrame:
-    """Measure several models; see ``helixscope survey`` for thousands.
+def survey(
+    sources: Iterable[Any],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    positions: tuple[int, int] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> DataFrame:
+    """Measure many models on many processes, by Dask; what is in memory in this process.
 
     Parameters
     ----------
     sources
-        What :func:`open` opens.
+        What :func:`open` opens; and what ``helixscope survey`` takes: folders, ids of the Hub with
+        patterns, populations.
+    out
+        A Parquet file for the rows, as they come: after an interruption, the same call goes on
+        where it was. None keeps no file.
+    positions
+        First and last position, both inclusive; None for each model's usual ones.
+    workers
+        Number of processes; one for each core if None.
+    scheduler
+        Address of a Dask cluster that is used instead, such as ``"tcp://10.0.0.1:8786"``.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each: the numbers of ``helixscope table``, or the error.
+        A row for each, with the numbers of ``helixscope table``, or the error; what is in memory
+        comes last.
 
     Raises
     ------
     HelixscopeError
-        pandas is not installed.
+        A package is missing (``pip install "helixscope[notebook]"`` brings all), or the cluster
+        cannot be used.
     """
     _check_names()
-    from gui.notebook.opened import survey_of
+    from gui.notebook.survey import survey_of
 
-    return survey_of(sources)
+    return survey_of(sources, out, positions, workers=workers, scheduler=scheduler)
 
 
 def __getattr__(name: str) -> Any:

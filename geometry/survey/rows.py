@@ -265,7 +265,10 @@ def measure_entry(entry: Entry, settings: RowSettings, access: Access) -> Measur
         source = located(Source.parse(entry.source))
         model, table = _open_chosen(entry, source, settings.table, access, transfer)
         with one_thread():
-            row = {**_row(entry, model, settings), **({"table": table} if settings.table else {})}
+            row = {
+                **model_row(entry, model, settings),
+                **({"table": table} if settings.table else {}),
+            }
         model.store.check_files()
         return measured(row)
     except HelixscopeError as error:
@@ -367,7 +370,8 @@ def _hub(offline: bool) -> Hub:
 # ---- measuring -------------------------------------------------------------------------
 
 
-def _row(entry: Entry, model: PositionalModel, settings: RowSettings) -> Row:
+def model_row(entry: Entry, model: PositionalModel, settings: RowSettings) -> Row:
+    """Measure an open model."""
     first, last = settings.positions or model.usual_positions
     scalars, outcomes = weighed_scalars(
         model, (first, last), settings.components, nulls=settings.nulls

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geometry.checkpoints.errors import HelixscopeError, PackageMissing
+from geometry.checkpoints.errors import PackageMissing
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.scalar_results import QUANTITIES, Scalar, scalar_results
@@ -120,7 +120,7 @@ class OpenedModel:
         columns = {
             name: [_cell(read(verdict)) for verdict in verdicts] for name, read in COLUMNS.items()
         }
-        return _frame(columns).set_index("id")
+        return frame_of(columns).set_index("id")
 
     def table(self, *others: OpenedModel) -> DataFrame:
         """Return the single numbers of this and other models, a row for each.
@@ -140,7 +140,7 @@ class OpenedModel:
         each = [one.numbers for one in models]
         for quantity in QUANTITIES:
             columns[quantity.key] = [numbers[quantity.key] for numbers in each]
-        return _frame(columns).set_index("model")
+        return frame_of(columns).set_index("model")
 
     def report(
         self, folder: str | os.PathLike[str] | None = None, *, beside: Sequence[OpenedModel] = ()
@@ -262,21 +262,8 @@ def _of_source(source: str | os.PathLike[str] | Source, *, name: str, **chosen: 
     return model
 
 
-def survey_of(sources: Iterable[Any]) -> DataFrame:
-    """Measure several models; see :func:`helixscope.survey`."""
-    rows: list[dict[str, Any]] = []
-    for number, source in enumerate(sources):
-        label = str(source) if isinstance(source, str | os.PathLike) else f"{number}"
-        try:
-            model = OpenedModel(partial(opener(source), name=""))
-            rows.append({"source": label, "model": model.name, **model.numbers, "error": None})
-        except HelixscopeError as error:
-            rows.append({"source": label, "error": f"{error} {error.advice}".strip()})
-    names = ["source", "model", *(quantity.key for quantity in QUANTITIES), "error"]
-    return _frame({name: [row.get(name) for row in rows] for name in names})
-
-
-def _frame(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
+def frame_of(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
+    """Return a data frame of columns; PackageMissing without pandas."""
     if find_spec("pandas") is None:
         raise PackageMissing("pandas")
     from pandas import DataFrame
