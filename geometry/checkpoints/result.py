@@ -1,4 +1,4 @@
-"""Results: frozen dataclasses of arrays, which print in a line or two."""
+"""Results, which print in a line or two: frozen dataclasses of arrays, and several of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from geometry.checkpoints.plain_text import shortened
 T = TypeVar("T")
 LONGEST = 60
 """Maximum characters of a field."""
+LONGEST_DICT = 400
+"""Maximum characters of a dictionary."""
 
 
 @dataclass_transform(eq_default=False, frozen_default=True)
@@ -26,6 +28,24 @@ def result(of: type[T]) -> type[T]:
     return make(of)
 
 
+class ResultTuple(tuple[T, ...]):
+    """Results in an order, of which the first one is printed, and their number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        first = "".join(map(repr, self[:1]))
+        return f"({first}, … {len(self)} in all)" if len(self) > 1 else f"({first})"
+
+
+class ResultDict(dict[str, Any]):
+    """Results by name, of which the names are printed, and the first numbers."""
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}: {_brief(value)}" for key, value in self.items())
+        return f"{{{shortened(values, LONGEST_DICT)}}}"
+
+
 def _text(self: Any) -> str:
     values = (f"{field.name}={_brief(getattr(self, field.name))}" for field in fields(self))
     return f"{type(self).__name__}({', '.join(values)})"
@@ -35,7 +55,9 @@ def _brief(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     if is_dataclass(value):
-        return f"{type(value).__name__}(…)"
+        names = (getattr(value, name, None) for name in ("id", "key", "name"))
+        named = next((name for name in names if isinstance(name, str)), "…")
+        return f"{type(value).__name__}({shortened(named, LONGEST)})"
     if isinstance(value, float | np.floating):
         return f"{value:.6g}"
     text = repr(value) if not isinstance(value, Collection) or len(value) <= 3 else ""

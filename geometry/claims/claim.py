@@ -9,7 +9,7 @@ from functools import partial
 from typing import Literal
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.result import result
+from geometry.checkpoints.result import ResultTuple, result
 from geometry.claims.measurements import Measurements
 from geometry.evidence.drawn_tables import CURVES, CurveKind
 from geometry.evidence.null import RARE, Null, Outcome, Side, least_favourable, weigh
@@ -266,7 +266,7 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
         if by_construction != verdict.by_construction:
             verdict = replace(verdict, by_construction=by_construction)
         adjusted.append(verdict)
-    return tuple(adjusted)
+    return ResultTuple(adjusted)
 
 
 def without_number(claim: Claim, error: HelixscopeError) -> Verdict:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.checkpoints.result import result
+from geometry.checkpoints.result import ResultTuple, result
 from geometry.claims.claim import (
     CannotTell,
     Claim,
@@ -72,7 +72,7 @@ def check_effects(effects: Effects | None) -> tuple[Verdict, ...]:
         In the order of :data:`EFFECT_CLAIMS`. A claim holds if its whole interval over texts is as
         claimed, and does not hold if none of it is; else more texts are needed to tell.
     """
-    return tuple(_check(claim, effects) for claim in EFFECT_CLAIMS)
+    return ResultTuple(_check(claim, effects) for claim in EFFECT_CLAIMS)
 
 
 def _check(claim: EffectClaim, effects: Effects | None) -> Verdict:

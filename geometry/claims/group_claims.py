@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.result import ResultTuple
 from geometry.claims.claim import (
     CannotTell,
     Claim,
@@ -170,7 +171,7 @@ def check_groups(members: Sequence[Member]) -> tuple[Verdict, ...]:
         In the order of :data:`GROUP_CLAIMS`. Where models are missing the reason names those that
         a claim needs.
     """
-    return tuple(_check(claim, members) for claim in GROUP_CLAIMS)
+    return ResultTuple(_check(claim, members) for claim in GROUP_CLAIMS)
 
 
 def _check(claim: GroupClaim, members: Sequence[Member]) -> Verdict:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.result import ResultDict
 from geometry.claims.claim import CannotTell, Verdict, adjust_verdicts
 from geometry.claims.claims import check_claims
 from geometry.claims.effect_claims import check_effects
@@ -111,7 +112,8 @@ def report(
     scope = Scope(positions, layer, rank, after, fold_ln, nulls)
     measured = Measurements(model, scope)
     found = describe(measured, lambda measured: check_all(measured, beside, effects))
-    return {**found, "distances": shape_distances(measured, beside)} if beside else found
+    distances = {"distances": shape_distances(measured, beside)} if beside else {}
+    return ResultDict(found | distances)
 
 
 def shape_distances(

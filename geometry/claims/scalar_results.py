@@ -11,6 +11,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.memo import cached_property
+from geometry.checkpoints.result import ResultTuple
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim import CannotTell, check_positions, too_few
@@ -192,7 +193,7 @@ def _measure_all(table: _Table, check: Callable[[], None] | None) -> tuple[Scala
         if check is not None:
             check()
         found.append(_measured(quantity, table))
-    return tuple(found)
+    return ResultTuple(found)
 
 
 def _measured(quantity: Quantity, table: _Table) -> Scalar:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.errors import PackageMissing
+from geometry.checkpoints.result import ResultDict
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.scalar_results import QUANTITIES, Scalar, scalar_results
@@ -88,7 +89,7 @@ class OpenedModel:
     @property
     def numbers(self) -> Mapping[str, float | int | str | None]:
         """All single numbers of the table by name; None for those that it does not have."""
-        return {one.quantity.key: one.value for one in self._scalars()}
+        return ResultDict({one.quantity.key: one.value for one in self._scalars()})
 
     def _scalars(self) -> tuple[Scalar, ...]:
         return self.measured.once(
@@ -235,7 +236,8 @@ class OpenedModel:
     def __repr__(self) -> str:
         model = self.model
         table = f"  {model.table}: {model.n_positions} × {model.d_model}"
-        return f"{model.name} ({model.source})\n{table}\n  {caption_of(self.measured)}"
+        place = "in memory" if model.source.kind == "memory" else model.source
+        return f"{model.name} ({place})\n{table}\n  {caption_of(self.measured)}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle: dict[str, Any] = {"text/plain": repr(self)}

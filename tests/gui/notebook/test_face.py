@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import geometry
 import helixscope as hx
-from geometry import scalar_results
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from geometry.claims.claims import CLAIMS
 from geometry.models.sources.opening import open_model
@@ -72,7 +72,7 @@ def test_it_has_the_attributes_of_the_model(model):
 
 
 def test_its_numbers_are_those_of_the_table(model):
-    expected = {one.quantity.key: one.value for one in scalar_results(model.model)}
+    expected = {one.quantity.key: one.value for one in geometry.scalar_results(model.model)}
     assert model.numbers == expected
     frame = model.table(hx.open("sinusoidal:64x16", name="another"))
     assert list(frame.index) == [model.name, "another"]
@@ -153,6 +153,20 @@ def test_it_is_saved_in_the_formats_of_others(model, tmp_path):
         model.save(tmp_path / "no" / "such" / "folder.npy")
 
 
+def test_results_print_in_a_few_lines(model):
+    P, measured = model.W_pos, model.measured
+    results = [
+        model.numbers, model.report(), model.figure("norms"), model.verdicts(),
+        measured.pca, measured.evidence,
+        geometry.scalar_results(model.model),
+        geometry.fit_shapes(measured.pca.project(P)[:, :3]), geometry.turning_share(P),
+        geometry.extension(P, 64), geometry.check_effects(None), geometry.check_groups([]),
+    ]  # fmt: skip
+    for one in results:
+        assert len(repr(one)) < 700, type(one)
+        assert repr(one).count("\n") < 5
+
+
 @pytest.mark.slow
 def test_a_report_has_its_files(tmp_path):
     small = hx.open("sinusoidal:64x16")
@@ -163,11 +177,24 @@ def test_a_report_has_its_files(tmp_path):
     assert small.report()["pca"] == found["pca"]
 
 
-def test_a_survey_has_a_row_for_each_and_the_errors():
-    frame = hx.survey(["sinusoidal:64x16", "no/such\nthing", np.eye(20)])
-    assert list(frame["source"]) == ["sinusoidal:64x16", "no/such\nthing", "2"]
-    assert frame["error"].notna().tolist() == [False, True, False]
-    assert frame["n_positions"].tolist()[::2] == [64, 20]
+def test_a_survey_has_a_row_for_each_and_the_errors(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    out = tmp_path / "survey.parquet"
+    things = ["sinusoidal:64x16", "no/such", np.eye(20), np.array(3.0)]
+    frame = hx.survey(things, out=out, positions=(2, 19), workers=1).set_index("source")
+    assert frame.loc["sinusoidal:64x16", "n_positions"] == 64
+    assert frame.loc["sinusoidal:64x16", "variance_3"] == pytest.approx(
+        hx.open("sinusoidal:64x16", positions=(2, 19)).numbers["variance_3"]
+    )
+    assert "not on this machine" in frame.loc["no/such", "error"]
+    assert frame["n_positions"].iloc[2] == 20
+    assert frame["error"].notna().tolist() == [True, False, False, True]
+    assert out.is_file()
+
+
+def test_a_survey_of_what_is_in_memory_needs_no_processes(monkeypatch):
+    monkeypatch.setattr("gui.notebook.survey.start_own", None)
+    assert hx.survey([np.eye(20), np.eye(30)])["n_positions"].tolist() == [20, 30]
 
 
 def test_what_was_opened_can_be_refreshed():
