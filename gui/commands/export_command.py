@@ -178,6 +178,6 @@ def _write_small(model: PositionalModel, out: Path, positions: tuple[int, int]) 
     from geometry.claims.measurements import Measurements, Scope
     from gui.export.viewer import ShownCurve
 
-    page = ShownCurve.of(Measurements(model, Scope(positions))).page(model.source.text)
+    page = ShownCurve.of(Measurements(model, Scope(positions))).page(model.source)
     with writing(out):
         write_text(page, out)

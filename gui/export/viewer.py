@@ -19,6 +19,7 @@ from gui.style.theme import COLORMAPS, format_percent
 
 if TYPE_CHECKING:
     from geometry.claims.measurements import Measurements
+    from geometry.models.sources.source import Source
     from geometry.pca.components import Array
 
 SCRIPT = Path(__file__).parents[2] / "resources" / "viewer.js"
@@ -91,34 +92,47 @@ class ShownCurve:
         }
 
     @property
+    def last(self) -> int:
+        """The position of the last row."""
+        return self.first + self.step * (len(self.coordinates) - 1)
+
+    @property
     def _reach(self) -> float:
         return float(row_norms(self.coordinates).max()) or 1.0
 
     def html(self, height: int = 420) -> str:
         """Return a part of a page, which works alone, and beside others of its kind."""
         name = f"helixscope-{uuid.uuid4().hex}"
-        data = json.dumps(self.data())
+        data = self.data()
         return (
             f'<div id="{name}" style="max-width: 720px">'
             f'<div style="font: 600 14px system-ui, sans-serif">{html.escape(self.title)}</div>'
             f'<canvas tabindex="0" role="img" aria-label="{html.escape(self.text)}" '
             f'style="width: 100%; height: {height}px; cursor: grab; touch-action: none">'
             f"</canvas>"
-            f'<div style="font: 12px system-ui, sans-serif">{html.escape(self.caption)}'
-            f'<span data-tip style="float: right"></span></div>'
-            f"<script>({_script()})({json.dumps(name)}, {data})</script></div>"
+            f'<div style="display: flex; gap: 6px; font: 11px system-ui, sans-serif">'
+            f'{self.row} {self.first}<span style="width: 90px; height: 8px; margin-top: 3px; '
+            f'background: linear-gradient(to right, {", ".join(data["colors"][::9])})"></span>'
+            f'{self.last}<span data-tip style="margin-left: auto"></span></div>'
+            f'<div style="font: 12px system-ui, sans-serif; margin-top: 3px">'
+            f"{html.escape(self.caption)}</div>"
+            f"<script>({_script()})({json.dumps(name)}, {json.dumps(data)})</script></div>"
         )
 
-    def page(self, source: str) -> str:
-        """Return a whole page, made for a frame of 600 × 400 pixels, with its source."""
+    def page(self, source: Source) -> str:
+        """Return a whole page, made for a frame of 600 × 400 pixels, with its source.
+
+        Of a path of this machine only the name is shown.
+        """
+        place = source.name if source.model.kind in ("path", "memory") else source.text
         return (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             f"<title>{html.escape(self.title)}</title>"
             '<meta name="viewport" content="width=device-width">'
             "<style>:root {color-scheme: light dark} body {margin: 8px}</style></head><body>"
-            f"{self.html(308)}"
+            f"{self.html(296)}"
             f'<div style="font: 11px system-ui, sans-serif; opacity: 0.7; margin-top: 4px">'
-            f"{html.escape(source)} · drawn by Helixscope</div></body></html>\n"
+            f"{html.escape(place)} · drawn by Helixscope</div></body></html>\n"
         )
 
     @property

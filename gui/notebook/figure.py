@@ -17,7 +17,7 @@ from gui.commands.report_figures import figure as report_figure
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
-from gui.plots.figure_base import drawn
+from gui.plots.figure_base import drawn, set_width
 from gui.state.colors import model_color
 from gui.style.theme import LIGHT
 
@@ -75,14 +75,10 @@ class NotebookFigure:
             )
         if width is not None:
             inches = {"column": COLUMN, "page": PAGE}.get(str(width))
-            self._set_width(float(width) if inches is None else inches)
+            set_width(self.figure, float(width) if inches is None else inches)
         with writing(path):
             write_bytes(drawn(self.figure, path.suffix.lower().lstrip(".")), path)
         return path
-
-    def _set_width(self, width: float) -> None:
-        own, height = self.figure.get_size_inches()
-        self.figure.set_size_inches(width, height * width / own)
 
     def _repr_png_(self) -> bytes:
         return drawn(self.figure, "png", INLINE)

@@ -46,7 +46,7 @@ def save(opened: OpenedModel, path: Path, *, small: bool) -> Path:
 
 def _page(opened: OpenedModel, path: Path, small: bool) -> None:
     if small:
-        write_text(ShownCurve.of(opened.measured).page(opened.model.source.text), path)
+        write_text(ShownCurve.of(opened.measured).page(opened.model.source), path)
         return
     from gui.export.scene_files import export_scene
 

@@ -25,11 +25,17 @@ SIZE = (6.4, 3.2)
 """Size in inches, as wide as a text column."""
 CHARACTERS = 14.5
 """Small characters per inch."""
+MARGIN = 0.35
+"""Inches beside a title."""
 DPI = 200
 MAX_POINTS = 8192
 """Maximum number of points of a curve; a figure is some 1,300 pixels wide."""
 MAX_DOTS = 4096
 """More dots are rasterised even in SVG, where they would take megabytes."""
+SHAPE = 0.75
+"""Minimum height of a narrow figure over its width."""
+_DETAIL = "detail"
+"""Mark of the text below a title."""
 POINTS = 72 / 96
 """Matplotlib's points (1/72 inch) per logical pixel of the theme (1/96 inch)."""
 
@@ -83,14 +89,8 @@ def dress_bar(bar: Colorbar, title: str, theme: Theme) -> None:
 
 def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
     """Set the title, and below it the detail, wrapped."""
-    figure = axes.get_figure(root=True)
-    inches = SIZE[0] if figure is None else figure.get_figwidth()
-    lines = wrap(detail, round(inches * CHARACTERS)) or [""]
-    axes.set_title(
-        title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=7 + 11 * len(lines)
-    )
     annotation = axes.annotate(
-        "\n".join(lines),
+        detail,
         (0, 1),
         (0, 5),
         xycoords="axes fraction",
@@ -98,9 +98,36 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
         fontsize=SMALL * POINTS,
         color=theme.muted,
         linespacing=1.25,
+        gid=_DETAIL,
     )
     # Long lines must not enlarge this axes' share of the layout.
     annotation.set_in_layout(False)
+    _set_titles(axes, title, annotation)
+
+
+def _set_titles(axes: Axes, title: str, detail: Text) -> None:
+    """Wrap the detail to the figure's width, and put the title above it."""
+    figure = axes.get_figure(root=True)
+    inches = SIZE[0] if figure is None else figure.get_figwidth()
+    lines = wrap(detail.get_text(), round((inches - MARGIN) * CHARACTERS)) or [""]
+    detail.set_text("\n".join(lines))
+    axes.set_title(
+        title,
+        loc="left",
+        fontsize=TEXT * POINTS,
+        color=axes.xaxis.get_tick_params()["labelcolor"],
+        pad=7 + 11 * len(lines),
+    )
+
+
+def set_width(figure: Figure, width: float) -> None:
+    """Set a figure's width in inches; its height follows, its text keeps the size."""
+    own, height = figure.get_size_inches()
+    figure.set_size_inches(width, max(height * width / own, min(height, SHAPE * width)))
+    for axes in figure.axes:
+        for text in axes.texts:
+            if text.get_gid() == _DETAIL:
+                _set_titles(axes, axes.get_title(loc="left"), text)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
