@@ -159,7 +159,7 @@ class ShownCurve:
                 pen.line([*places[i - 1], *here], fill=color, width=3)
             pen.ellipse([*(here - 4), *(here + 4)], fill=color)
         file = io.BytesIO()
-        picture.resize(PICTURE, Image.Resampling.LANCZOS).save(file, "PNG", optimize=True)
+        picture.resize(PICTURE, Image.Resampling.LANCZOS).save(file, "PNG")
         return file.getvalue()
 
 
