@@ -20,6 +20,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from pandas import DataFrame
 
     from geometry.checkpoints.errors import HelixscopeError as HelixscopeError
@@ -79,11 +81,11 @@ def open(
     """
     from functools import partial
 
-    _check_names()
-    from gui.notebook.opened import OpenedModel, opener
+    with _explained():
+        from gui.notebook.opened import OpenedModel, opener
 
-    chosen = {"table": table, "family": family, "first_rows": first_rows}
-    return OpenedModel(partial(opener(thing), name=name, **chosen), positions)
+        chosen = {"table": table, "family": family, "first_rows": first_rows}
+        return OpenedModel(partial(opener(thing), name=name, **chosen), positions)
 
 
 def survey(
@@ -123,10 +125,10 @@ def survey(
         A package is missing (``pip install "helixscope[notebook]"`` brings all), or the cluster
         cannot be used.
     """
-    _check_names()
-    from gui.notebook.survey import survey_of
+    with _explained():
+        from gui.notebook.survey import survey_of
 
-    return survey_of(sources, out, positions, workers=workers, scheduler=scheduler)
+        return survey_of(sources, out, positions, workers=workers, scheduler=scheduler)
 
 
 def __getattr__(name: str) -> Any:
@@ -138,16 +140,25 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
 
 
+def _explained() -> AbstractContextManager[None]:
+    """Return what names the packages that are missing, once our own are known to be found."""
+    _check_names()
+    from gui.notebook.explained import explained
+
+    return explained()
+
+
 def _check_names() -> None:
     """Raise ImportError if our packages are hidden by modules of another project."""
     from importlib.util import find_spec
 
     here = os.path.dirname(os.path.abspath(__file__))
+    if here not in sys.path:  # an editable install: folders without code would hide our packages
+        sys.path.append(here)
     for name in ("geometry", "gui", "resources"):
-        spec = None if name in sys.modules else find_spec(name)
+        module = sys.modules.get(name)
+        spec = find_spec(name) if module is None else getattr(module, "__spec__", None)
         places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
-        if name in sys.modules:
-            places = [getattr(sys.modules[name], "__file__", None)]
         place = next((place for place in places if place), None)
         if place is not None and not os.path.abspath(place).startswith(here + os.sep):
             raise ImportError(

@@ -2,6 +2,9 @@
 
 from geometry.checkpoints.plain_text import shortened, visible
 
+_INSTALLED_AS = {"PIL": "pillow", "vtkmodules": "vtk", "yaml": "pyyaml"}
+"""Names of packages that differ from those of their modules."""
+
 
 class HelixscopeError(Exception):
     """Base of all errors that are shown to the user; ``str(error)`` is a plain sentence.
@@ -67,7 +70,9 @@ class PackageMissing(HelixscopeError):
 def missing_package(error: BaseException) -> PackageMissing | None:
     """Return the error for a missing package; None for other errors and our own modules."""
     name = (error.name or "" if isinstance(error, ModuleNotFoundError) else "").partition(".")[0]
-    return PackageMissing(name) if name not in ("", "geometry", "gui", "resources") else None
+    if name in ("", "geometry", "gui", "resources"):
+        return None
+    return PackageMissing(_INSTALLED_AS.get(name, name))
 
 
 class RangeError(HelixscopeError, ValueError):

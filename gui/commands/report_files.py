@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.checkpoints.errors import PackageMissing, RangeError, TensorUnavailable
 from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
@@ -77,7 +78,7 @@ class ReportFiles:
     ) -> None:
         if model.n_layers is not None and request.layer >= model.n_layers:
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
-        if request.figures and not model.no_table:
+        if request.figures and not model.no_table and has_pictures():
             check_pictures()
         self._model, self._request, self._beside = model, request, beside
         self._effects = None if request.effects is None else read_effects(request.effects, model)
@@ -173,6 +174,9 @@ class ReportFiles:
             return
         for ending in FORMATS:
             viewport = (name, ending) == ("helix", "png")
+            if viewport and not has_pictures():
+                self.skipped[f"{name}.{ending}"] = str(PackageMissing("pyvista")).rstrip(".")
+                continue
             self._keep(
                 f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
             )
@@ -202,6 +206,11 @@ class ReportFiles:
         path = self._request.folder / name
         with writing(path):
             write(path)
+
+
+def has_pictures() -> bool:
+    """Return whether the package that draws the 3D view is installed."""
+    return find_spec("pyvista") is not None
 
 
 def skipped_text(skipped: dict[str, str]) -> str:

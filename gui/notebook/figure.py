@@ -14,6 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
 from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure as report_figure
+from gui.notebook.explained import explained
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
@@ -28,7 +29,9 @@ COLUMN, PAGE = 3.4, 7.0
 """Widths in inches of a column of text and of a page."""
 ENDINGS = (".png", ".svg", ".pdf")
 INLINE = 110
-"""Dots per inch in a cell."""
+"""Dots per inch in a cell, or fewer for a figure that is larger than the limit."""
+MAX_INLINE = 250_000
+"""Bytes; a notebook stores four thirds of it."""
 
 
 class NotebookFigure:
@@ -45,6 +48,7 @@ class NotebookFigure:
     def __init__(self, figure: Figure, name: str) -> None:
         self.figure, self.name = figure, name
 
+    @explained()
     def save(
         self, file: str | os.PathLike[str], width: float | Literal["column", "page"] | None = None
     ) -> Path:
@@ -81,7 +85,10 @@ class NotebookFigure:
         return path
 
     def _repr_png_(self) -> bytes:
-        return drawn(self.figure, "png", INLINE)
+        picture = drawn(self.figure, "png", INLINE)
+        if len(picture) > MAX_INLINE:
+            picture = drawn(self.figure, "png", INLINE * (MAX_INLINE / len(picture)) ** 0.6)
+        return picture
 
     def __repr__(self) -> str:
         width, height = self.figure.get_size_inches()

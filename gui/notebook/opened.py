@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geometry.checkpoints.errors import PackageMissing
 from geometry.checkpoints.result import ResultDict
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
@@ -19,6 +17,7 @@ from geometry.models.sources.live import open_live
 from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 from gui.export.viewer import ShownCurve, caption_of
+from gui.notebook.explained import explained
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,6 +53,7 @@ class OpenedModel:
         self._reopen, self._positions = reopen, positions
         self.refresh()
 
+    @explained()
     def refresh(self) -> OpenedModel:
         """Open it again, as what was opened is now; returns itself."""
         self.model = self._reopen()
@@ -63,7 +63,8 @@ class OpenedModel:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("model", "measured"):
             raise AttributeError(name)
-        return getattr(self.model, name)
+        with explained():
+            return getattr(self.model, name)
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*super().__dir__(), *dir(self.model)})
@@ -75,6 +76,7 @@ class OpenedModel:
         """First and last position that are measured, both inclusive."""
         return self.measured.shown
 
+    @explained()
     def over(self, first: int, last: int) -> OpenedModel:
         """Return the same model, measured over another range of positions.
 
@@ -91,15 +93,18 @@ class OpenedModel:
         """All single numbers of the table by name; None for those that it does not have."""
         return ResultDict({one.quantity.key: one.value for one in self._scalars()})
 
+    @explained()
     def _scalars(self) -> tuple[Scalar, ...]:
         return self.measured.once(
             ("scalars", self.positions), lambda: scalar_results(self.model, self.positions)
         )
 
+    @explained()
     def verdicts(self) -> tuple[Verdict, ...]:
         """Check all claims about the model; see :func:`geometry.check_claims`."""
         return self.measured.once(("verdicts", self.positions), lambda: check_claims(self.measured))
 
+    @explained()
     def claims(self) -> DataFrame:
         """Return the verdicts on all claims as a table.
 
@@ -115,14 +120,17 @@ class OpenedModel:
         HelixscopeError
             pandas is not installed.
         """
+        from pandas import DataFrame
+
         from gui.panels.claims.words import COLUMNS
 
         verdicts = self.verdicts()
         columns = {
             name: [_cell(read(verdict)) for verdict in verdicts] for name, read in COLUMNS.items()
         }
-        return frame_of(columns).set_index("id")
+        return DataFrame(columns).set_index("id")
 
+    @explained()
     def table(self, *others: OpenedModel) -> DataFrame:
         """Return the single numbers of this and other models, a row for each.
 
@@ -136,13 +144,16 @@ class OpenedModel:
         HelixscopeError
             pandas is not installed.
         """
+        from pandas import DataFrame
+
         models = (self, *others)
         columns: dict[str, list[Any]] = {"model": [one.name for one in models]}
         each = [one.numbers for one in models]
         for quantity in QUANTITIES:
             columns[quantity.key] = [numbers[quantity.key] for numbers in each]
-        return frame_of(columns).set_index("model")
+        return DataFrame(columns).set_index("model")
 
+    @explained()
     def report(
         self, folder: str | os.PathLike[str] | None = None, *, beside: Sequence[OpenedModel] = ()
     ) -> dict[str, Any]:
@@ -186,6 +197,7 @@ class OpenedModel:
 
         return tuple(FIGURES)
 
+    @explained()
     def figure(self, name: str = "helix", *, beside: Sequence[OpenedModel] = ()) -> NotebookFigure:
         """Draw a figure.
 
@@ -205,6 +217,7 @@ class OpenedModel:
 
         return draw(name, self, beside)
 
+    @explained()
     def save(self, file: str | os.PathLike[str], *, small: bool = False) -> Path:
         """Save the curve, or the table of positions.
 
@@ -262,15 +275,6 @@ def _of_source(source: str | os.PathLike[str] | Source, *, name: str, **chosen: 
     model = open_model(source, **chosen)
     model.name = name or model.name
     return model
-
-
-def frame_of(columns: Mapping[str, Sequence[Any]]) -> DataFrame:
-    """Return a data frame of columns; PackageMissing without pandas."""
-    if find_spec("pandas") is None:
-        raise PackageMissing("pandas")
-    from pandas import DataFrame
-
-    return DataFrame(columns)
 
 
 def _cell(value: Any) -> Any:

@@ -15,7 +15,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Row, RowSettings, failed_row, model_row
 from geometry.survey.run import check_installed
-from gui.notebook.opened import frame_of, opener
+from gui.notebook.opened import opener
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,17 +28,17 @@ def survey_of(
     **options: str | int | None,
 ) -> DataFrame:
     """Measure several models; see :func:`helixscope.survey`."""
+    from pandas import DataFrame, concat, read_parquet
+
     things = list(things)
     sources = [os.fspath(one) for one in things if isinstance(one, str | os.PathLike)]
     live = [one for one in things if not isinstance(one, str | os.PathLike)]
     rows = [_row(one, RowSettings(positions)) for one in live]
     names = dict.fromkeys(name for row in rows for name in row)
-    here = frame_of({name: [row.get(name) for row in rows] for name in names})
+    here = DataFrame({name: [row.get(name) for row in rows] for name in names})
     if not sources:
         return here
     check_installed()
-    from pandas import concat, read_parquet
-
     with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
         file = Path(folder, "survey.parquet") if out is None else Path(out)
         span = None if positions is None else "-".join(map(str, positions))
