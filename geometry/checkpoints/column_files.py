@@ -228,8 +228,12 @@ def numbered_alike(names: Sequence[str]) -> list[str]:
     return largest if len(largest) > 1 else []
 
 
+METADATA = "metadata.tsv"
+"""The labels of the Embedding Projector."""
+
+
 def labels_beside(path: Path, n_rows: int) -> tuple[PositionColumn, ...]:
-    """Read the labels of the Embedding Projector beside its ``tensors.tsv``, ``metadata.tsv``.
+    """Read the labels of the Embedding Projector beside its rows, such as ``tensors.tsv``.
 
     Of one column, it has no header. () if there is none, or it is not such a file.
     """
@@ -248,7 +252,8 @@ def labels_beside(path: Path, n_rows: int) -> tuple[PositionColumn, ...]:
 
 def metadata_name(path: Path) -> str:
     """Return the name of the file with the labels of a table for the Embedding Projector."""
-    return re.sub(r"tensors?\.tsv$", "metadata.tsv", path.name)
+    name, known = re.subn(r"(tensors?|vectors?|vecs|embeddings?)\.tsv$", METADATA, path.name)
+    return name if known else METADATA
 
 
 def read_text(path: Path, max_bytes: int, advice: str) -> str:

@@ -57,7 +57,7 @@ OF_OPEN_CLIP = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 """The same of open_clip, which saves both."""
 _SHARD_OF = re.compile(r"-\d{5}-of-\d{5}\.(safetensors|bin)$")
 """The end of the names of a model's parts as transformers saves it."""
-_PROJECTED = re.compile(r"(.*[_-])?tensors?\.tsv")
+_PROJECTED = re.compile(r"(.*[_-])?(tensors?|vectors?|vecs|embeddings?)\.tsv")
 """The rows of a table for TensorFlow's Embedding Projector, with metadata.tsv beside it."""
 _ON_DISK = (*LOCAL_SUFFIXES, *SCRIPT_SUFFIXES)
 _OTHER_LIBRARIES = ("tf_model.h5", "flax_model.msgpack", "rust_model.ot")

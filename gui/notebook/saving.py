@@ -57,14 +57,18 @@ def write_projector(opened: OpenedModel, path: Path) -> None:
     """Write rows for TensorBoard's projector, and their positions and labels beside them."""
     from geometry.checkpoints.column_files import metadata_name
 
-    model = opened.model
+    model, beside = opened.model, path.with_name(metadata_name(path))
+    if beside == path:
+        raise HelixscopeError(
+            f"{path.name} is the name of the labels beside it.", "Save the rows as tensors.tsv."
+        )
     first, last = opened.positions
     rows = model.W_pos[first : last + 1]
     write_text("".join("\t".join(f"{x:.9g}" for x in row) + "\n" for row in rows), path)
     labels = None if model.rows is None else model.rows.labels
     lines = [f"{at}\t{_cell(labels[at])}" if labels else f"{at}" for at in range(first, last + 1)]
     head = ["position\tlabel"] if labels else []
-    write_text("\n".join([*head, *lines, ""]), path.with_name(metadata_name(path)))
+    write_text("\n".join([*head, *lines, ""]), beside)
 
 
 def _cell(text: str) -> str:

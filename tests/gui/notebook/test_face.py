@@ -167,6 +167,46 @@ def test_results_print_in_a_few_lines(model):
         assert repr(one).count("\n") < 5
 
 
+ROWS = np.random.default_rng(0).standard_normal((6, 3))
+WORDS = ("the", "a", "of", "and", "in", "to")
+HEADER = "word\tcount\n" + "\n".join(f"{word}\t{n}" for n, word in enumerate(WORDS))
+
+
+@pytest.mark.parametrize("tensors", ["tensors.tsv", "vectors.tsv", "run_tensors.tsv", "rows.tsv"])
+@pytest.mark.parametrize(
+    ("metadata", "labels"),
+    [
+        (None, ()),
+        ("\n".join(WORDS), WORDS),  # one column has no header
+        ("\r\n".join(WORDS) + "\r\n", WORDS),
+        (HEADER, WORDS),
+        ("\n".join(WORDS[1:]), ()),  # of another table
+    ],
+    ids=["none", "one column", "of Windows", "two columns", "another table's"],
+)
+def test_tables_of_tensorboards_projector(tensors, metadata, labels, tmp_path):
+    np.savetxt(tmp_path / tensors, ROWS, delimiter="\t")
+    if metadata is not None:
+        beside = "run_metadata.tsv" if tensors.startswith("run") else "metadata.tsv"
+        (tmp_path / beside).write_bytes(metadata.encode())
+    opened = hx.open(tmp_path / tensors)
+    np.testing.assert_allclose(opened.W_pos, ROWS)
+    assert opened.rows.labels == labels
+
+
+def test_labels_for_the_projector_have_a_header_if_there_are_two_columns(model, tmp_path):
+    file, labels = tmp_path / "rows.tsv", tmp_path / "metadata.tsv"
+    model.over(3, 40).save(file)
+    assert labels.read_text("utf-8").splitlines() == [str(at) for at in range(3, 41)]
+    np.testing.assert_allclose(np.loadtxt(file, delimiter="\t"), model.W_pos[3:41], atol=1e-8)
+    labels.write_text("\n".join(f"word {at}" for at in range(38)), "utf-8")
+    hx.open(file).save(tmp_path / "vectors.tsv")
+    head, first, *_ = labels.read_text("utf-8").splitlines()
+    assert (head, first.split("\t")) == ("position\tlabel", ["0", "word 0"])
+    with pytest.raises(HelixscopeError, match=r"metadata\.tsv is the name of the labels"):
+        model.save(labels)
+
+
 @pytest.mark.slow
 def test_a_report_has_its_files(tmp_path):
     small = hx.open("sinusoidal:64x16")
@@ -211,12 +251,6 @@ def test_an_error_has_the_name_that_is_exported():
         hx.open(object())
     with pytest.raises(AttributeError):
         assert hx.show_me
-
-
-def test_a_missing_pandas_is_one_sentence(model, monkeypatch):
-    monkeypatch.setattr("gui.notebook.opened.find_spec", lambda name: None)
-    with pytest.raises(HelixscopeError, match="pandas"):
-        model.table()
 
 
 @pytest.mark.parametrize("name", ["geometry.py", "gui/__init__.py", "resources/__init__.py"])
