@@ -20,10 +20,8 @@ TIMEOUT = 200
 """Seconds."""
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """Build it from a copy: what is left of building would be in the way of other tests."""
-    folder = tmp_path_factory.mktemp("source")
+def copied(folder: Path) -> Path:
+    """Copy what is installed: what is left of building would be in the way of other tests."""
     for part in PARTS:
         if (ROOT / part).is_dir():
             shutil.copytree(
@@ -31,6 +29,30 @@ def wheel(tmp_path_factory) -> Path:
             )
         else:
             shutil.copy(ROOT / part, folder / part)
+    return folder
+
+
+def install(place: Path, *what: object) -> Path:
+    """Install into a new environment that sees this one's libraries, but not the project."""
+    make = [sys.executable, "-m", "venv", "--without-pip", str(place)]
+    subprocess.run(make, check=True, timeout=TIMEOUT)
+    variables = {"base": str(place), "platbase": str(place)}
+    packages = Path(sysconfig.get_path("purelib", vars=variables))
+    # A line in a .pth adds a folder whose own .pth files are not read: the editable project's.
+    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install",
+         "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check", *map(str, what)],
+        capture_output=True, text=True, timeout=TIMEOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Build it from a copy."""
+    folder = copied(tmp_path_factory.mktemp("source"))
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist", "."]
     done = subprocess.run(build, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,20 +62,8 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel, tmp_path_factory) -> Path:
-    """Install it into a new environment that sees this one's libraries, but not the project."""
-    place = tmp_path_factory.mktemp("environment") / "helixscope"
-    make = [sys.executable, "-m", "venv", "--without-pip", str(place)]
-    subprocess.run(make, check=True, timeout=TIMEOUT)
-    variables = {"base": str(place), "platbase": str(place)}
-    packages = Path(sysconfig.get_path("purelib", vars=variables))
-    # A line in a .pth adds a folder whose own .pth files are not read: the editable project's.
-    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install",
-               "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check",
-               str(wheel)]  # fmt: skip
-    done = subprocess.run(install, capture_output=True, text=True, timeout=TIMEOUT)
-    assert done.returncode == 0, done.stderr
-    return place
+    """The wheel in an environment of its own."""
+    return install(tmp_path_factory.mktemp("environment") / "helixscope", wheel)
 
 
 @pytest.fixture
