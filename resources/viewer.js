@@ -1,5 +1,6 @@
-// A turnable curve on a canvas, without other code: dragging turns it, the wheel zooms, hovering
-// names a position. `data` has the points as 16-bit integers, their colours, and texts.
+// A turnable curve on a canvas, without other code: dragging turns it, the wheel zooms once it was
+// clicked, hovering names a position. `data` has the points as 16-bit integers, their colours, and
+// texts.
 (id, data) => {
   const root = document.getElementById(id);
   if (!root || root.dataset.drawn) return;
@@ -97,6 +98,7 @@
     draw();
   });
   canvas.addEventListener('wheel', (e) => {
+    if (!canvas.matches(':focus')) return;  // the page is scrolled
     e.preventDefault();
     zoom = Math.max(0.3, Math.min(20, zoom * Math.exp(-0.001 * e.deltaY)));
     draw();
