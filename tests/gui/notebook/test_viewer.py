@@ -58,3 +58,11 @@ def test_it_turns_by_keys(page):
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
     assert (np.abs(first - pixels(page)).max(axis=2) > 40).sum() > 500
+
+
+def test_the_wheel_scrolls_the_page_until_the_curve_is_clicked(page):
+    turn = "new WheelEvent('wheel', {deltaY: 9, cancelable: true})"
+    scrolls = f"document.querySelector('canvas').dispatchEvent({turn})"
+    assert page.evaluate(scrolls)
+    page.mouse.click(300, 200)
+    assert not page.evaluate(scrolls)
