@@ -111,9 +111,9 @@ class OpenedModel:
         Returns
         -------
         pandas.DataFrame
-            By the claim's id: its statement, the quantity with its bound (``expected``) and value
-            (``measured``), the deciding null with the range of 90 % of it and its draws, p, p
-            corrected for all claims, the outcome, and why there is none.
+            By the claim's id: its statement, the quantity with its bound (``expected``) and
+            ``value``, the deciding ``null`` with the range of 90 % of it and its draws, ``p``, p
+            corrected for all claims, the ``outcome``, and why there is none.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class OpenedModel:
         columns = {
             name: [_cell(read(verdict)) for verdict in verdicts] for name, read in COLUMNS.items()
         }
-        return DataFrame(columns).set_index("id")
+        return DataFrame(columns).set_index("id").rename(columns={"measured": "value"})
 
     @explained()
     def table(self, *others: OpenedModel) -> DataFrame:

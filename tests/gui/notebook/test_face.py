@@ -84,10 +84,10 @@ def test_claims_are_a_table_with_a_row_for_each():
     small = hx.open("synthetic:helix,n=90,d=12,turns=3")
     frame = small.claims()
     assert list(frame.index) == [one.id for one in CLAIMS]
-    assert {"statement", "measured", "null", "p", "p_adjusted", "outcome"} <= set(frame.columns)
+    assert {"statement", "value", "null", "p", "p_adjusted", "outcome"} <= set(frame.columns)
     by_id = {one.claim.id: one for one in small.verdicts()}
     row = frame.loc["shape.helix"]
-    assert (row["outcome"], row["measured"]) == (
+    assert (row["outcome"], row["value"]) == (
         by_id["shape.helix"].outcome, pytest.approx(by_id["shape.helix"].value),
     )  # fmt: skip
 
