@@ -254,6 +254,20 @@ _LENS_BRIDGE = replace(
     padding=-1,
     marks=("embed.weight", "blocks.0.attn.q.weight"),
 )
+# Its own models since 4.
+_LENS_NATIVE = Stack(
+    positions="pos.weight",
+    tokens=("tok_embed.weight",),
+    query="layers.{layer}.attn.q.weight",
+    key="layers.{layer}.attn.k.weight",
+    value="layers.{layer}.attn.v.weight",
+    out="layers.{layer}.attn.o.weight",
+    fan_out="layers.{layer}.mlp.fc_in.weight",
+    attention_norm="layers.{layer}.ln1.weight",
+    mlp_norm="layers.{layer}.ln2.weight",
+    folds=True,
+    begin=True,
+)
 # minGPT's first version.
 _MINGPT = Stack(
     positions="pos_emb",
@@ -434,6 +448,7 @@ CODES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "open_clip": (_OPEN_CLIP_TEXT, _OPEN_CLIP_VISION),
         "transformer_lens": (_LENS,),
         "TransformerLens' bridge": (_LENS_BRIDGE,),
+        "TransformerLens' native model": (_LENS_NATIVE,),
         "minGPT": (_MINGPT,),
         "LLMs from scratch": (_FROM_SCRATCH,),
         "Karpathy's lecture": (_LECTURE,),

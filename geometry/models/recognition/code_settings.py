@@ -70,6 +70,8 @@ _PATCH_OF_SWIN, _STAGES_OF_SWIN = 4, 4
 
 _ADJUSTMENTS, _RATIO = "rope_adjustments", "rope_condense_ratio"
 """LitGPT's settings of scaling."""
+_ROTARY_OF_LENS = ("rotary_base", "rotary_base_local", "rotary_dim", "rotary_adjacent_pairs")
+"""Settings of rotary models that TransformerLens stores for all models."""
 
 _PATCHES = re.compile(r"(.*\.)?(patch_embed\.proj|conv1|conv_proj)\.weight")
 """The convolution that makes patches, of (d, channels, rows, columns)."""
@@ -115,9 +117,12 @@ def of_codes(index: Index, config: Mapping[str, Any]) -> Mapping[str, Any]:
         found["scale_embedding"] = not unscaled
     if isinstance(text := _at(config, "model_cfg.text_cfg"), dict):
         found |= {key: text.get(key, False) for key in ("no_causal_mask", "embed_cls")}
-    if config.get("positional_embedding_type") == "shortformer":  # of TransformerLens
-        found["position_embedding_type"] = "shortformer"
-    kept = {key: value for key, value in config.items() if key not in (_ADJUSTMENTS, _RATIO)}
+    unused: tuple[str, ...] = (_ADJUSTMENTS, _RATIO)
+    own = config.get("positional_embedding_type")  # of TransformerLens
+    if isinstance(own, str) and own != "rotary":
+        found["position_embedding_type"] = "absolute" if own == "standard" else own
+        unused += _ROTARY_OF_LENS
+    kept = {key: value for key, value in config.items() if key not in unused}
     return {**{usual: value for usual, value in found.items() if value is not None}, **kept}
 
 

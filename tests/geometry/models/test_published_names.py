@@ -313,6 +313,15 @@ def of_lens(norm: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("kind", "said"), [("standard", ""), ("alibi", "not added")])
+def test_a_scheme_in_the_settings_of_transformer_lens(kind, said, tmp_path):
+    settings = {"n_heads": HEADS, "positional_embedding_type": kind, "rotary_base": 10000}
+    model = open_model(write(Case(of_lens(True), {"config": settings}), tmp_path))
+    warnings = " ".join(model.warnings)
+    assert "rotates" not in warnings
+    assert said in warnings
+
+
 @pytest.mark.parametrize(
     ("norm", "kind", "expected"),
     [
