@@ -113,9 +113,8 @@ def endings(index: Iterable[str], suffix: str, *, vision: bool = False) -> list[
 
     Names of a vision tower are included only if ``vision``.
     """
-    names = [
-        name for name in index if name == suffix or name.endswith((f".{suffix}", f"/{suffix}"))
-    ]
+    ends = (f".{suffix}", f"/{suffix}")
+    names = [name for name in index if name == suffix or name.endswith(ends)]
     return sorted((name for name in names if vision or not _VISION.search(name)), key=_preference)
 
 
