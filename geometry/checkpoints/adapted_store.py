@@ -19,8 +19,8 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import Consent, FloatArray, TensorInfo, TensorStore
 from geometry.checkpoints.transfer import Transfer
 
-_PREFIX = "base_model.model."
-_SAVED = re.compile(r"\.(?:base_layer|modules_to_save(?:\.default)?|original_module)(?=\.)")
+PREFIX = "base_model.model."
+SAVED = re.compile(r"\.(?:base_layer|modules_to_save(?:\.default)?|original_module)(?=\.)")
 """What PEFT writes into the names of the modules that it has wrapped."""
 _PAIR = re.compile(r"(.+)\.lora_(embedding_)?A(?:\.default)?(?:\.weight)?", re.DOTALL)
 _LITERAL = re.compile(r"\^?([\w.]+)", re.ASCII)
@@ -62,7 +62,7 @@ class AdaptedStore(DerivedStore):
         used = {name for derived in changes.values() for name in derived.sources}
         saved = {}
         for name in adapter.tensors:
-            own = place(_SAVED.sub("", name.removeprefix(_PREFIX)))
+            own = place(SAVED.sub("", name.removeprefix(PREFIX)))
             if own and name not in used and "lora_" not in name and "token_adapter" not in name:
                 info = adapter.tensors[name]._replace(name=own)
                 saved[own] = Derived(info, (name,), np.asarray)
@@ -143,7 +143,7 @@ def _lora(
         if (found := _PAIR.fullmatch(name)) is None:
             continue
         module, embedding = found[1], bool(found[2])
-        own = place(_SAVED.sub("", f"{module.removeprefix(_PREFIX)}.weight"))
+        own = place(SAVED.sub("", f"{module.removeprefix(PREFIX)}.weight"))
         second = re.sub(r"A((?:\.default)?(?:\.weight)?)$", r"B\1", name)
         if own is None or second not in adapter.tensors:
             continue
@@ -151,7 +151,7 @@ def _lora(
         magnitude = (f"{module}.lora_magnitude_vector{end}" for end in ("", ".weight"))
         sources += [one for one in magnitude if one in adapter.tensors]
         info, rank = base.tensors[own], adapter.tensors[name].shape[:1]
-        scale = _scale(settings, module.removeprefix(_PREFIX), *rank)
+        scale = _scale(settings, module.removeprefix(PREFIX), *rank)
         turned = embedding or settings.get("fan_in_fan_out") is True
         yield own, Derived(info, tuple(sources), _Merge(info, scale, turned=turned))
 

@@ -7,6 +7,7 @@ changes them; one that changed in another way is refused.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import weakref
@@ -31,7 +32,7 @@ from geometry.checkpoints.stores import (
 )
 
 MAX_COPIED = 2**32
-"""Maximum bytes that are copied before an optimiser changes them."""
+"""Maximum bytes of all stores that are copied before an optimiser changes them."""
 SAMPLED = 64
 """Entries of a tensor, evenly spaced, that are compared before it is read."""
 _DTYPES = {
@@ -50,6 +51,12 @@ _DTYPES = {
     "uint8": "U8",
 }
 """The safetensors name of each dtype of torch."""
+_GATHER = "Gather the model on one device, or save it and open the file."
+_OF_NUMPY = ("float64", "float32", "float16")
+"""Those that are read in place."""
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Changed(SourceError):
@@ -64,7 +71,7 @@ def is_tensor(value: Any) -> bool:
 
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor of torch, or has NumPy's interface, as JAX's arrays do."""
-    return is_tensor(value) or isinstance(value, np.ndarray) or hasattr(value, "__array__")
+    return hasattr(type(value), "__array__")  # as tensors of torch have
 
 
 def is_module(value: Any) -> bool:
@@ -75,16 +82,17 @@ def is_module(value: Any) -> bool:
 
 def tensors_of(module: Any) -> Iterator[tuple[str, Any]]:
     """Yield the tensors of a module that are saved with it, by name, without calling it."""
-    unsaved = getattr(type(module), "_keys_to_ignore_on_save", None) or ()
+    unsaved = getattr(type(module), "_keys_to_ignore_on_save", None)
+    unsaved = unsaved if isinstance(unsaved, list | tuple | set) else ()  # or a property
+    left_out = re.compile("|".join(f"(?:{key})" for key in unsaved) or r"(?!)")
     for prefix, one in modules_of(module):
         parts = vars(one)
-        left_out = parts.get("_non_persistent_buffers_set", ())
-        for group in ("_parameters", "_buffers"):
-            for name, value in parts.get(group, {}).items():
-                if value is None or (group == "_buffers" and name in left_out):
-                    continue
-                if not any(re.search(str(key), prefix + name) for key in unsaved):
-                    yield prefix + name, value
+        temporary = parts.get("_non_persistent_buffers_set", ())
+        for group, without in (("_parameters", ()), ("_buffers", temporary)):
+            for name, value in parts.get(group, _NONE).items():
+                whole = prefix + name
+                if value is not None and name not in without and not left_out.search(whole):
+                    yield whole, value
 
 
 def modules_of(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -95,8 +103,9 @@ def modules_of(module: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         if one is None or id(one) in above:
             continue
         yield name, one
-        inside = vars(one).get("_modules", {}).items()
-        stack += [(f"{name}{key}.", part, (*above, id(one))) for key, part in reversed(inside)]
+        if inside := vars(one).get("_modules"):
+            path = (*above, id(one))
+            stack += [(f"{name}{key}.", part, path) for key, part in reversed(inside.items())]
 
 
 class LiveStore(OnThisMachine):
@@ -119,11 +128,14 @@ class LiveStore(OnThisMachine):
         self, tensors: Mapping[str, Any], settings: Mapping[str, Any] = NO_SETTINGS
     ) -> None:
         self.settings = settings
-        self._live = dict(tensors)
-        self._copies: dict[str, npt.NDArray[Any]] = {}
         self.tensors = MappingProxyType({name: _info(name, t) for name, t in tensors.items()})
-        self._states = {name: _state(tensor) for name, tensor in tensors.items()}
-        if any(map(is_tensor, tensors.values())):
+        first: dict[int, str] = {}
+        self._own = {name: first.setdefault(id(tensor), name) for name, tensor in tensors.items()}
+        # A detached tensor has the same numbers and version, and holds no gradients.
+        self._live = {own: _detached(tensors[own]) for own in first.values()}
+        self._states = {own: _state(tensor) for own, tensor in self._live.items()}
+        self._copies: dict[str, npt.NDArray[Any]] = {}
+        if any(map(is_tensor, self._live.values())):
             _WATCH.add(self)
 
     def read(self, name: str) -> FloatArray:
@@ -138,45 +150,61 @@ class LiveStore(OnThisMachine):
             return super().read_stored(name)
         return self._copy(name)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors, each counted once."""
+        return sum(self.tensors[own].nbytes for own in self._states)
+
     def copy_all(self) -> None:
         """Copy all tensors that have not been read."""
         for name in list(self._live):
             self._copy(name)
 
     def _copy(self, name: str) -> npt.NDArray[Any]:
-        if name not in self._copies:
-            live = self._live[name]
-            if _state(live) != self._states[name]:
+        own = self._own[name]
+        if own not in self._copies:
+            live = self._live[own]
+            if _state(live) != self._states[own]:
                 raise Changed(
                     f"{name} has changed since the model was opened.", "Open the model again."
                 )
             copied = _numbers(live)
             copied.setflags(write=False)
-            self._copies[name] = copied
-            del self._live[name]
-        return self._copies[name]
-
-    def before_step(self) -> None:
-        """Copy what an optimiser is about to change, unless it is too large."""
-        if sum(self.tensors[name].nbytes for name in self._live) <= MAX_COPIED:
-            self.copy_all()
+            self._copies[own] = copied
+            del self._live[own]
+        return self._copies[own]
 
 
 def _info(name: str, value: Any) -> TensorInfo:
     if is_tensor(value):
-        if value.device.type == "meta" or value.is_nested or hasattr(value, "to_local"):
+        torch = sys.modules["torch"]
+        if value.is_meta or (type(value) is not torch.nn.Parameter and _is_elsewhere(value)):
             raise SourceError(
                 f"{name} has no numbers in this process: it is a {type(value).__name__} on "
                 f"{value.device}.",
-                "Gather the model on one device, or save it and open the file.",
+                _GATHER,
             )
-        dtype = str(value.dtype).removeprefix("torch.")
-        nbytes = value.numel() * value.element_size()
-        return TensorInfo(name, tuple(value.shape), _DTYPES.get(dtype, dtype), nbytes)
+        dtype, shape = _name_of_dtype(value), tuple(value.shape)
+        nbytes = math.prod(shape) * value.itemsize
+        return TensorInfo(name, shape, _DTYPES.get(dtype, dtype), nbytes)
     array = np.asarray(value)
     dtype = array.dtype.name
     stored = _DTYPES.get(dtype, dtype) if array.dtype.kind in "iu" else dtype_name(array.dtype)
     return TensorInfo(name, array.shape, _DTYPES.get(stored, stored), array.nbytes)
+
+
+def _is_elsewhere(tensor: Any) -> bool:
+    """Return whether the numbers of a tensor are those of others, or not there yet."""
+    lazy = sys.modules["torch"].nn.parameter.is_lazy(tensor)
+    return lazy or tensor.is_nested or hasattr(tensor, "to_local")
+
+
+def _name_of_dtype(tensor: Any) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _detached(value: Any) -> Any:
+    return value.detach() if is_tensor(value) else value
 
 
 def _state(value: Any) -> tuple[Any, ...]:
@@ -184,22 +212,24 @@ def _state(value: Any) -> tuple[Any, ...]:
     if not is_tensor(value):
         array = np.asarray(value)
         return (array.reshape(-1)[:: max(1, array.size // SAMPLED)].tobytes(),)
-    plain = value.detach()
-    if plain.layout is not sys.modules["torch"].strided:
-        return value._version, plain.layout
-    if str(plain.dtype).removeprefix("torch.") not in _DTYPES:
-        return value._version, value.data_ptr()
-    some = plain.as_strided((_reach(plain),), (1,), plain.storage_offset())
-    some = some[:: max(1, len(some) // SAMPLED)]
-    return value._version, value.data_ptr(), _numbers(some).tobytes()
-
-
-def _reach(tensor: Any) -> int:
-    """Return the number of entries from the first to the last one in memory."""
-    if not tensor.numel():
-        return 0
-    steps = zip(tensor.shape, tensor.stride(), strict=True)
-    return int(1 + sum((size - 1) * step for size, step in steps))
+    version = None if value.is_inference() else value._version
+    if value.layout is not sys.modules["torch"].strided:
+        return version, value.layout
+    if (dtype := _name_of_dtype(value)) not in _DTYPES:
+        return version, value.data_ptr()
+    whole, reach = value.is_contiguous(), value.numel()
+    if not whole and reach:  # from the first to the last entry in memory
+        steps = zip(value.shape, value.stride(), strict=True)
+        reach = 1 + sum((size - 1) * step for size, step in steps)
+    end = (value.storage_offset() + reach) * value.itemsize
+    if reach and end > value.untyped_storage().nbytes():
+        raise SourceError("The memory of a tensor was freed.", _GATHER)
+    step = reach // SAMPLED + 1
+    if whole and value.is_cpu and dtype in _OF_NUMPY and not value.is_neg():
+        some = value.numpy().reshape(-1)[::step]
+    else:
+        some = _numbers(value.as_strided((-(-reach // step),), (step,), value.storage_offset()))
+    return version, value.data_ptr(), some.tobytes()
 
 
 def _numbers(value: Any) -> npt.NDArray[Any]:
@@ -210,11 +240,9 @@ def _numbers(value: Any) -> npt.NDArray[Any]:
             return array.view(np.uint16)
         return array.view(np.uint8) if array.dtype.name.startswith("float8") else array
     torch = sys.modules["torch"]
-    plain = value.detach()
-    if plain.layout is not torch.strided:
-        plain = plain.to_dense()
-    plain = plain.resolve_conj().resolve_neg().contiguous()
-    name = str(plain.dtype).removeprefix("torch.")
+    plain = value.to_dense() if value.layout is not torch.strided else value
+    plain = plain.resolve_conj().resolve_neg()
+    name = _name_of_dtype(plain)
     if name == "bfloat16":
         plain = plain.view(torch.uint16)
     elif name.startswith("float8"):
@@ -230,6 +258,7 @@ class _Watch:
 
     def __init__(self) -> None:
         self._stores: weakref.WeakSet[LiveStore] = weakref.WeakSet()
+        self._copied: weakref.WeakSet[LiveStore] = weakref.WeakSet()
         self._hooked = False
 
     def add(self, store: LiveStore) -> None:
@@ -245,7 +274,10 @@ class _Watch:
         while self._stores:
             # Nothing may end a training: what could not be copied raises when it is read.
             with suppress(Exception):
-                self._stores.pop().before_step()
+                store = self._stores.pop()
+                if store.nbytes + sum(copied.nbytes for copied in self._copied) <= MAX_COPIED:
+                    self._copied.add(store)
+                    store.copy_all()
 
 
 _WATCH = _Watch()

@@ -5,13 +5,16 @@ See :mod:`geometry.checkpoints.live_store` for what is read of them, and when.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from geometry.checkpoints.adapted_store import MERGE, PREFIX, SAVED
 from geometry.checkpoints.column_files import NumberRows, PositionColumn, entry_columns
 from geometry.checkpoints.errors import HelixscopeError, SourceError
 from geometry.checkpoints.live_store import (
@@ -27,6 +30,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.choice import choice_of
 from geometry.models.recognition.spellings import as_in_torch
+from geometry.models.sources.adapted import open_adapted
 from geometry.models.sources.computed import OneTable
 from geometry.models.sources.labelled_rows import rows_of
 from geometry.models.sources.opening import place_of, with_note
@@ -34,9 +38,10 @@ from geometry.models.sources.source import Source
 
 MAX_DEPTH = 6
 """Levels of settings that are read."""
-MAX_TENSORS = 1_000_000
 _WRAPPED = "_original_component."
 """What TransformerLens puts into the names of the tensors that it wraps."""
+_SHARDED = "_fsdp_wrapped_module."
+"""What FSDP puts into the names of the tensors that it wraps."""
 
 
 def open_live(
@@ -73,7 +78,8 @@ def open_live(
     # Whatever a class of the user raises.
     except Exception as error:
         raise SourceError(
-            f"{type(thing).__name__} could not be read: {error}.", "Open its state dict."
+            f"{type(thing).__name__} could not be read: {error}.",
+            "Open its state dict, or an array of rows.",
         ) from error
 
 
@@ -81,9 +87,7 @@ def _open(thing: Any, name: str, choice: str | None) -> PositionalModel:
     name = name or type(thing).__name__
     source = Source.in_memory(name)
     if is_module(thing):
-        module = _inside(thing)
-        tensors = {key.replace(_WRAPPED, ""): value for key, value in tensors_of(module)}
-        return _of_tensors(tensors, _settings_of(module), source, choice)
+        return _of_module(_inside(thing), source, choice)
     if _is_frame(thing):
         rows = _rows_of_frame(thing)
         place = Architecture(table=name, rows=rows_of(rows.columns))
@@ -91,16 +95,50 @@ def _open(thing: Any, name: str, choice: str | None) -> PositionalModel:
     if isinstance(thing, Mapping):
         plain = _plain(thing)
         settings = settings_in(plain) if isinstance(plain, dict) else {}
+        modules = filter(is_module, thing.values())
+        settings = settings or next(filter(None, map(_settings_of, modules)), {})
         return _of_tensors(dict(_entries(thing)), settings, source, choice)
     if is_array(thing) or isinstance(thing, list | tuple):
-        values = thing if is_array(thing) else np.asarray(thing, dtype=np.float64)
-        store = as_in_torch(LiveStore({name: values}))
+        store = as_in_torch(LiveStore({name: _rows(thing)}))
         place = replace(place_of(store, {}, choice), notes=())
         return PositionalModel(store, place, source=source, name=name)
+    own = getattr(thing, "__dict__", {})
+    parts = [key for key in (own if isinstance(own, dict) else ()) if is_module(own[key])]
     raise SourceError(
-        f"A {name} cannot be opened.",
-        "Open a module, a state dict, an array or tensor of rows, a data frame, or a source.",
+        f"An object of type {type(thing).__name__} cannot be opened.",
+        f"Open its {parts[0]}."
+        if parts
+        else "Open a module, a state dict, an array or tensor of rows, a data frame, or a source.",
     )
+
+
+def _of_module(module: Any, source: Source, choice: str | None) -> PositionalModel:
+    """Open a module; with an adapter of PEFT, as the model that it changes."""
+    tensors = {key.replace(_WRAPPED, ""): value for key, value in tensors_of(module)}
+    if any(_SHARDED in name for name in tensors):
+        raise SourceError(
+            f"{source.name} is sharded by FSDP: no process has all its numbers.",
+            "Save its full state dict, and open the file.",
+        )
+    settings = _settings_of(module)
+    parts = [vars(one) for _, one in modules_of(module)] if "peft" in sys.modules else []
+    adapters = next((own["peft_config"] for own in parts if own.get("peft_config")), None)
+    if adapters is None:
+        return _of_tensors(tensors, settings, source, choice)
+    (name, config), *more = adapters.items()
+    adapter = _plain(config) or {}
+    changed = any(own.get("merged_adapters") or own.get("_disable_adapters") for own in parts)
+    if more or changed or adapter.get("peft_type") != "LORA":
+        raise SourceError(
+            f"{source.name} has adapters other than one of LoRA that is active and not merged.",
+            MERGE,
+        )
+    of_adapter = re.compile(rf"(\.(?:lora_\w+|modules_to_save))\.{re.escape(name)}(?=\.|$)")
+    own = {key: of_adapter.sub(r"\1", key) for key in tensors if of_adapter.search(key)}
+    base = {SAVED.sub("", key.removeprefix(PREFIX)): tensors[key] for key in tensors.keys() - own}
+    model = _of_tensors(base, settings, source, choice)
+    store = LiveStore({own[key]: tensors[key] for key in own})
+    return open_adapted(store, adapter, model, source, source.name)
 
 
 def _of_tensors(
@@ -119,15 +157,21 @@ def _of_tensors(
 def _inside(module: Any) -> Any:
     """Return the module that another wraps: of TransformerLens's bridge the original one."""
     parts = {**vars(module), **vars(module).get("_modules", {})}
-    original = parts.get("original_model")
-    return original if is_module(original) else module
+    if not is_module(original := parts.get("original_model")):
+        return module
+    if parts.get("_weights_processed"):
+        raise SourceError(
+            f"The weights of this {type(module).__name__} were processed, some of them in copies.",
+            "Open it before its weights are processed, as in the compatibility mode.",
+        )
+    return original
 
 
 def _settings_of(module: Any) -> dict[str, Any]:
     """Return the settings of a module, or of the first one in it that has some."""
     for _, one in modules_of(module):
         own = vars(one)
-        if hasattr(own.get("config"), "to_dict"):  # of transformers, under their own names
+        if hasattr(type(own.get("config")), "to_dict"):  # of transformers, under their own names
             found = _plain(own["config"])
         elif "pretrained_cfg" in own:  # of timm
             given = _plain(own["pretrained_cfg"])
@@ -145,6 +189,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
     Values of other kinds become None.
     """
+    value = value.value if isinstance(value, Enum) else value
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if depth > MAX_DEPTH or is_module(value) or is_array(value):
@@ -162,12 +207,25 @@ def _plain(value: Any, depth: int = 0) -> Any:
 def _entries(content: Mapping[Any, Any], prefix: str = "", depth: int = 0) -> Iterator[Any]:
     """Yield the tensors and arrays of nested dictionaries by their dotted names."""
     for key, value in content.items():
-        if is_array(value):
+        if is_module(value):
+            yield from ((f"{prefix}{key}.{name}", one) for name, one in tensors_of(value))
+        elif is_array(value):
             yield f"{prefix}{key}", value
         elif isinstance(value, Mapping) and depth < MAX_DEPTH:
             yield from _entries(value, f"{prefix}{key}.", depth + 1)
-        elif is_module(value):
-            yield from ((f"{prefix}{key}.{name}", one) for name, one in tensors_of(value))
+
+
+def _rows(thing: Any) -> Any:
+    """Return a list, an array with masked numbers or one of long doubles as one of doubles."""
+    if is_array(thing) and not isinstance(thing, np.ma.MaskedArray):
+        return thing.astype(float) if getattr(thing, "dtype", None) == np.longdouble else thing
+    try:
+        return np.ma.filled(np.ma.asarray(thing, dtype=np.float64), np.nan)
+    except (TypeError, ValueError) as error:
+        raise SourceError(
+            f"This {type(thing).__name__} is not of rows of numbers, all of one length.",
+            "Open one of its items, or an array of rows.",
+        ) from error
 
 
 def _is_frame(value: Any) -> bool:
