@@ -33,7 +33,7 @@ from geometry.checkpoints.stores import (
 
 MAX_COPIED = 2**32
 """Maximum bytes of all stores that are copied before an optimiser changes them."""
-SAMPLED = 64
+SAMPLED = 16
 """Entries of a tensor, evenly spaced, that are compared before it is read."""
 _DTYPES = {
     "float64": "F64",

@@ -90,7 +90,7 @@ def test_nanogpt_with_its_settings_and_without_being_run(tmp_path):
 
 
 @pytest.mark.parametrize("wrapped", [
-    torch.compile,
+    lambda model: torch.compile(model, backend="eager"),
     nn.DataParallel,
     lambda model: nn.DataParallel(torch.compile(model, backend="eager")),
     lambda model: nn.Sequential(nn.ModuleDict({"model": model})),
