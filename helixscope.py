@@ -148,6 +148,10 @@ def _explained() -> AbstractContextManager[None]:
     return explained()
 
 
+_OURS: set[str] = set()
+"""Packages that are known to be those of Helixscope."""
+
+
 def _check_names() -> None:
     """Raise ImportError if our packages are hidden by modules of another project."""
     from importlib.util import find_spec
@@ -156,6 +160,8 @@ def _check_names() -> None:
     if here not in sys.path:  # an editable install: folders without code would hide our packages
         sys.path.append(here)
     for name in ("geometry", "gui", "resources"):
+        if name in _OURS:
+            continue
         module = sys.modules.get(name)
         spec = find_spec(name) if module is None else getattr(module, "__spec__", None)
         places = [] if spec is None else [spec.origin, *(spec.submodule_search_locations or ())]
@@ -165,6 +171,8 @@ def _check_names() -> None:
                 f"{place} has the name of a package of Helixscope, and is found first. Run from "
                 "another folder, or rename it."
             )
+        if module is not None:
+            _OURS.add(name)
 
 
 def main() -> None:
