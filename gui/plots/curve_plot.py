@@ -287,6 +287,7 @@ class CurvePlot(PlotWidget):
         drawn = [place[:, axis] for place in self._places]
         drawn += [edge[:, axis] for edge in self._edges]
         values = np.concatenate(drawn or [np.zeros(1)])
+        values = values[np.isfinite(values)]
         low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
         margin = 0.03 * (high - low) or 0.5
         return low - margin, high + margin
@@ -313,7 +314,11 @@ class CurvePlot(PlotWidget):
         self.bands, self._edges, self._filled = tuple(bands), [], []
         for band in bands:
             lines = [band.low, band.high, *([] if band.middle is None else [band.middle])]
-            low, high, *middle = edges = view_points(self.log, band.x, *lines)
+            known = np.isfinite(lines).all(axis=0)
+            if not known.any():
+                continue
+            lines = [line[known] for line in lines]
+            low, high, *middle = edges = view_points(self.log, band.x[known], *lines)
             self._edges += edges
             tint, edge = QColor(band.color), QColor(band.color)
             tint.setAlphaF(TINT)

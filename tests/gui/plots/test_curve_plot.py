@@ -51,6 +51,17 @@ def test_everything_is_in_sight(plot, log):
     assert y0 < -4 < 0 < y1
 
 
+def test_unknown_numbers_leave_the_rest_in_sight(qtbot):
+    values = np.where(X < 50, X, np.nan)
+    plot = shown(qtbot, Curve(X, values, "#000000"))
+    for ends in (values, np.full(100, np.nan)):
+        plot.set_curves(plot.curves, bands=[Band(X, ends, ends + 1, "#000000")])
+        (x0, x1), (y0, y1) = plot.view.spans()
+        assert x0 < 1 < 100 < x1
+        assert 0 < y1 - 50 < 20
+        assert y0 < 1
+
+
 def test_hover_and_clicks_tell_curve_and_index_and_pass_silent_ones_by(plot, log):
     seen, clicked = [], []
     plot.pointHovered.connect(seen.append)
