@@ -8,7 +8,7 @@ from typing import Any
 import geometry
 from gui.export import drawing
 
-ALLOWED = {"cmap", "dataclasses", "json", "matplotlib", "numpy", "pyvista"}
+ALLOWED = {"cmap", "dataclasses", "helixscope", "json", "matplotlib", "numpy", "pyvista"}
 """What scripts may import besides public names of ``geometry`` and of ``drawing``."""
 PUBLIC = {"geometry": set(geometry.__all__), drawing.__name__: set(drawing.__all__)}
 
