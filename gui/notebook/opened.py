@@ -18,6 +18,7 @@ from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 from gui.export.viewer import ShownCurve, caption_of
 from gui.notebook.explained import explained
+from gui.notebook.progress import progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -102,7 +103,12 @@ class OpenedModel:
     @explained()
     def verdicts(self) -> tuple[Verdict, ...]:
         """Check all claims about the model; see :func:`geometry.check_claims`."""
-        return self.measured.once(("verdicts", self.positions), lambda: check_claims(self.measured))
+
+        def check() -> tuple[Verdict, ...]:
+            with progress("Checking claims") as report:
+                return check_claims(self.measured, report)
+
+        return self.measured.once(("verdicts", self.positions), check)
 
     @explained()
     def claims(self) -> DataFrame:
@@ -176,7 +182,7 @@ class OpenedModel:
         HelixscopeError
             A file cannot be written.
         """
-        from gui.commands.report_files import ReportFiles, ReportRequest
+        from gui.commands.report_files import FIGURES, ReportFiles, ReportRequest
 
         models = [one.model for one in beside]
         if folder is None:
@@ -184,8 +190,10 @@ class OpenedModel:
 
             return report(self.model, positions=self._positions, beside=models)
         files = ReportFiles(self.model, ReportRequest(Path(folder), self._positions), models)
-        for _, work in files.steps():
-            work()
+        with progress("Reporting") as tell:
+            for done, (_, work) in enumerate(files.steps()):
+                tell(done / (1 + len(FIGURES)))
+                work()
         return files.content
 
     # ---- pictures ---------------------------------------------------------------------------
