@@ -25,9 +25,19 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from geometry.checkpoints.errors import HelixscopeError as HelixscopeError
+    from geometry.history.lightning_callback import LightningCallback as LightningCallback
+    from geometry.history.position_log import PositionLog as PositionLog
+    from geometry.history.trainer_callback import TrainerCallback as TrainerCallback
     from gui.notebook.opened import OpenedModel
 
-__all__ = ["HelixscopeError", "open", "survey"]
+__all__ = [
+    "HelixscopeError",
+    "LightningCallback",
+    "PositionLog",
+    "TrainerCallback",
+    "open",
+    "survey",
+]
 
 
 def open(
@@ -131,13 +141,22 @@ def survey(
         return survey_of(sources, out, positions, workers=workers, scheduler=scheduler)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "HelixscopeError":
-        _check_names()
-        from geometry.checkpoints.errors import HelixscopeError
+_ELSEWHERE = {
+    "HelixscopeError": "geometry.checkpoints.errors",
+    "PositionLog": "geometry.history.position_log",
+    "TrainerCallback": "geometry.history.trainer_callback",
+    "LightningCallback": "geometry.history.lightning_callback",
+}
+"""Names that are imported once they are used, and the modules that have them."""
 
-        return HelixscopeError
-    raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
+    _check_names()
+    from importlib import import_module
+
+    return getattr(import_module(_ELSEWHERE[name]), name)
 
 
 def _explained() -> AbstractContextManager[None]:

@@ -47,7 +47,9 @@ class ResultDict(dict[str, Any]):
 
 
 def _text(self: Any) -> str:
-    values = (f"{field.name}={_brief(getattr(self, field.name))}" for field in fields(self))
+    values = (
+        f"{field.name}={_brief(getattr(self, field.name))}" for field in fields(self) if field.repr
+    )
     return f"{type(self).__name__}({', '.join(values)})"
 
 

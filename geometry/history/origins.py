@@ -12,7 +12,7 @@ from geometry.checkpoints.steps import steps_of
 from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import canonical
-from geometry.models.sources.history_steps import FILE_NAME, StepStore, steps_inside
+from geometry.models.sources.history_steps import StepStore, history_in, steps_inside
 from geometry.models.sources.layer_tables import LayerStore
 from geometry.models.sources.local_models import locate_address
 from geometry.models.sources.opening import name_of
@@ -30,9 +30,9 @@ class Origin:
     Attributes
     ----------
     kind
-        "file": ``history.safetensors``; "layers": positions inside a model, whose layers are its
-        steps; "inside": a file with several state dicts; "folder": a folder of checkpoints; "hub":
-        a model on the Hub, which may have checkpoints as revisions.
+        "file": ``history.safetensors`` or ``positions.log``; "layers": positions inside a model,
+        whose layers are its steps; "inside": a file with several state dicts; "folder": a folder of
+        checkpoints; "hub": a model on the Hub, which may have checkpoints as revisions.
     source
         The path of the file or the folder; the model's id.
     name
@@ -75,10 +75,10 @@ class Snapshot:
 def find_history(model: PositionalModel) -> Origin | None:
     """Find an open model's training history, by file names only.
 
-    First ``history.safetensors`` beside the model; then other state dicts in its file; then steps
-    in the model's folder, or beside it if it is one of them, such as ``checkpoint-1000`` (see
-    :func:`geometry.checkpoints.files.checkpoints_in`); then, for a model on the Hub, its revisions,
-    which are not listed here.
+    First ``history.safetensors`` or ``positions.log`` beside the model; then other state dicts in
+    its file; then steps in the model's folder, or beside it if it is one of them, such as
+    ``checkpoint-1000`` (see :func:`geometry.checkpoints.files.checkpoints_in`); then, for a model
+    on the Hub, its revisions, which are not listed here.
 
     Returns
     -------
@@ -97,8 +97,7 @@ def find_history(model: PositionalModel) -> Origin | None:
     if isinstance(model.store, LayerStore):
         return Origin("layers", str(model.store.tables.file.path), model.name, shape)
     if home is not None:
-        path = home / FILE_NAME
-        if path.is_file():
+        if (path := history_in(home)) is not None:
             return Origin("file", str(path), model.name, shape)
         if steps_inside(model):
             return Origin("inside", model.source.id, model.name, shape)

@@ -1,5 +1,7 @@
 """``history.safetensors``: the history that a training run writes next to its model.
 
+That of ``positions.log``, see :mod:`geometry.checkpoints.formats.position_log`, is read as well.
+
 Tensors: ``steps`` int64 [n], ``positions`` float16 (or 32) [n, n_positions, d_model]; optionally
 ``tokens`` int64 [n] seen by each step, ``losses`` float32 [n] in nats per token, and ``decays``
 float64 [n], the factor of weight decay alone. Metadata: ``format``, ``version``.
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.config import load_json
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.position_log import LOG_NAME, read_log
 from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.stores import (
     FLOATS,
@@ -55,8 +58,27 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
     SourceError
         It is not a history, is damaged, or belongs to another model.
     """
+    if path.name == LOG_NAME:
+        return _of_log(path, name, shape)
     with reading_file(path, AGAIN):
         return _read(path, name, shape)
+
+
+def _of_log(path: Path, name: str, shape: tuple[int, int] | None) -> History:
+    log = read_log(path)
+    if not len(log.at):
+        raise SourceError(f"{path} has no table yet.", "Wait for the first step.")
+    _check_shape(path, log.shape, shape)
+    tokens, losses = log.records["tokens"], log.records["loss"].astype(np.float32)
+    return History(
+        name or path.parent.name,
+        str(path),
+        log.records["step"].astype(np.int64),
+        log.shape,
+        log.table,
+        tokens=None if (tokens < 0).any() else tokens.astype(np.int64),
+        losses=None if np.isnan(losses).all() else losses,
+    )
 
 
 def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
@@ -74,12 +96,7 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
             f"{stored}.",
             AGAIN,
         )
-    if shape is not None and stored[1:] != shape:
-        raise SourceError(
-            f"{path} is the history of another model: its tables are {stored[1]} × {stored[2]}, "
-            f"the model's is {shape[0]} × {shape[1]}.",
-            AGAIN,
-        )
+    _check_shape(path, (stored[1], stored[2]), shape)
     if positions.info.dtype not in FLOATS:
         raise SourceError(
             f"The tables of {path} hold {positions.info.dtype} numbers; only floating-point ones "
@@ -102,6 +119,15 @@ def _read(path: Path, name: str, shape: tuple[int, int] | None) -> History:
         read,
         **optional,
     )
+
+
+def _check_shape(path: Path, stored: tuple[int, int], shape: tuple[int, int] | None) -> None:
+    if shape is not None and stored != shape:
+        raise SourceError(
+            f"{path} is the history of another model: its tables are {stored[0]} × {stored[1]}, "
+            f"the model's is {shape[0]} × {shape[1]}.",
+            AGAIN,
+        )
 
 
 def _column(

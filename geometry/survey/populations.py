@@ -62,7 +62,8 @@ class Entry:
     commit
         Its commit on the Hub, as listed; None if that was not asked, or for a local one.
     history
-        Path of ``history.safetensors``, of which it is one step; "" for other entries.
+        Path of ``history.safetensors`` or ``positions.log``, of which it is one step; "" for other
+        entries.
     """
 
     source: str
@@ -278,7 +279,7 @@ def _local(path: Path, network: Network, lists: frozenset[Path]) -> Iterator[Ent
             raise SourceError(f"{path} lists itself.", "Remove that line.")
         for line in _lines(path):
             yield from _expand(line, network, lists | {path})
-    elif path.name == history_steps.FILE_NAME:
+    elif path.name in history_steps.HISTORY_NAMES:
         yield from _steps(path)
     elif path.name == layer_tables.FILE_NAME:
         yield from _layers(path)
@@ -345,8 +346,8 @@ def _in_folder(
 
     ``top`` is the folder that was named, and ``steps`` are the folders that are of a step.
     """
-    if history_steps.FILE_NAME in names:
-        yield from _steps(folder / history_steps.FILE_NAME)
+    if (history := history_steps.history_in(folder)) is not None:
+        yield from _steps(history)
     model = "config.json" in names
     if layer_tables.FILE_NAME in names and not model:
         yield from _layers(folder / layer_tables.FILE_NAME)

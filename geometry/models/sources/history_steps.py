@@ -1,8 +1,8 @@
 """A step of a training history, opened like a model: ``FOLDER/step 500``.
 
-Of a folder with ``history.safetensors``, only its positions are kept; the file is described in
-:mod:`geometry.history.record`. A file may also hold a list of state dicts, or a dictionary of them
-by step: ``run.pt/step 500``.
+Of a folder with ``history.safetensors``, see :mod:`geometry.history.record`, or ``positions.log``,
+see :mod:`geometry.checkpoints.formats.position_log`, only its positions are kept. A file may also
+hold a list of state dicts, or a dictionary of them by step: ``run.pt/step 500``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
+
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.formats.position_log import LOG_NAME, read_log
 from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
     FloatArray,
     LocalFile,
     OnThisMachine,
-    Region,
     TensorInfo,
+    TensorStore,
     part_of,
     read_part,
     reading_file,
@@ -29,9 +32,11 @@ from geometry.models.model import PositionalModel
 from geometry.models.notes import read_making
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import named_like_positions
+from geometry.models.sources.computed import OneTable
 from geometry.models.sources.source import Source
 
 FILE_NAME = "history.safetensors"
+HISTORY_NAMES = (FILE_NAME, LOG_NAME)
 AGAIN = "Write it again with the training script, or remove it."
 _STEP = re.compile(r"step (\d{1,12})")
 
@@ -47,18 +52,15 @@ class StepStore(OnThisMachine):
     ----------
     file
         The history.
-    positions
-        The tables of all steps, of three axes.
-    index
-        Index of the step's table, from 0.
-    name
-        Name of the only tensor.
+    info
+        Of its only tensor.
+    read
+        Reads its table.
     """
 
-    def __init__(self, file: LocalFile, positions: Region, index: int, name: str) -> None:
-        self._file, self._positions, self._index = file, positions, index
-        info = part_of(positions, name)
-        self.tensors = MappingProxyType({name: info})
+    def __init__(self, file: LocalFile, info: TensorInfo, read: Callable[[], FloatArray]) -> None:
+        self._file, self._read = file, read
+        self.tensors = MappingProxyType({info.name: info})
         self.bytes_read = info.nbytes
 
     def check_files(self) -> None:
@@ -67,9 +69,9 @@ class StepStore(OnThisMachine):
 
     def read(self, name: str) -> FloatArray:
         """Return the positions, (n_positions, d_model); KeyError for any other name."""
-        info = self.tensors[name]
+        assert name in self.tensors
         with reading_file(self._file.path, AGAIN):
-            return read_part(self._positions, info, self._index)
+            return self._read()
 
 
 def find_step(path: Path) -> tuple[Path, int] | None:
@@ -77,8 +79,13 @@ def find_step(path: Path) -> tuple[Path, int] | None:
     match = _STEP.fullmatch(path.name)
     if match is None or path.exists():
         return None
-    file = path.parent if path.parent.is_file() else path.parent / FILE_NAME
-    return (file, int(match[1])) if file.is_file() else None
+    file = path.parent if path.parent.is_file() else history_in(path.parent)
+    return None if file is None else (file, int(match[1]))
+
+
+def history_in(folder: Path) -> Path | None:
+    """Return the history of a training in a folder; None if there is none."""
+    return next((file for name in HISTORY_NAMES if (file := folder / name).is_file()), None)
 
 
 def steps_inside(model: PositionalModel) -> dict[int, str]:
@@ -114,16 +121,16 @@ def steps_inside(model: PositionalModel) -> dict[int, str]:
 
 
 def open_step(
-    file: Path, step: int, source: Source, whole: Callable[[], PositionalModel] | None = None
+    file: Path, step: int | None, source: Source, whole: Callable[[], PositionalModel] | None = None
 ) -> PositionalModel:
     """Open the positions at a step as a model without weights.
 
     Parameters
     ----------
     file
-        ``history.safetensors``.
+        ``history.safetensors`` or ``positions.log``.
     step
-        One of its steps.
+        One of its steps; the last one if None, as the model at the end.
     source
         What the user opened.
     whole
@@ -136,28 +143,54 @@ def open_step(
     SourceError
         The file is damaged.
     """
+    steps, store_of = (_of_log if file.name == LOG_NAME else _of_tensors)(file)
+    if not steps:
+        raise NoStep(f"{file} has no step yet.", "Open it again later.")
+    if step is not None and step not in steps:
+        raise NoStep(
+            f"{file.parent} has no step {step}.", f"It has {len(steps)}, up to step {steps[-1]}."
+        )
+    index = len(steps) - 1 if step is None else steps.index(step)
+    name = f"step {steps[index]}"
+    store: TensorStore = store_of(index, name)
+    if step is None:  # a table that stays as it is while the training goes on
+        store = OneTable(name, store.read(name).astype(np.float64))
+    return PositionalModel(
+        store,
+        Architecture(table=name),
+        source=source,
+        name=f"{file.parent.name} · {name}",
+        folder=file.parent,
+        whole=whole,
+        making=read_making(file.parent)[0].at(steps[index]),
+    )
+
+
+def _of_tensors(file: Path) -> tuple[list[int], Callable[[int, str], StepStore]]:
+    """Return the steps of ``history.safetensors``, and what makes the store of one."""
     with reading_file(file, AGAIN):
         opened = LocalFile(file)
         regions = read_header(opened).regions
         positions, column = regions.get("positions"), regions.get("steps")
         if positions is None or column is None or not _fit(positions.info, column.info):
             raise SourceError(f"{file} lacks the tensors steps and positions.", AGAIN)
-        data = opened.read_at(column.offset, column.info.nbytes)
-        steps = data.view("<i8").tolist()
-    if step not in steps:
-        raise NoStep(
-            f"{file.parent} has no step {step}.", f"It has {len(steps)}, up to step {steps[-1]}."
-        )
-    name = f"step {step}"
-    return PositionalModel(
-        StepStore(opened, positions, steps.index(step), name),
-        Architecture(table=name),
-        source=source,
-        name=f"{file.parent.name} · {name}",
-        folder=file.parent,
-        whole=whole,
-        making=read_making(file.parent)[0].at(step),
-    )
+        steps = opened.read_at(column.offset, column.info.nbytes).view("<i8").tolist()
+
+    def store(index: int, name: str) -> StepStore:
+        info = part_of(positions, name)
+        return StepStore(opened, info, lambda: read_part(positions, info, index))
+
+    return steps, store
+
+
+def _of_log(file: Path) -> tuple[list[int], Callable[[int, str], StepStore]]:
+    """Return the steps of ``positions.log``, and what makes the store of one."""
+    log = read_log(file)
+
+    def store(index: int, name: str) -> StepStore:
+        return StepStore(log.file, log.region(index, name).info, lambda: log.table(index))
+
+    return log.records["step"].tolist(), store
 
 
 def _fit(positions: TensorInfo, steps: TensorInfo) -> bool:

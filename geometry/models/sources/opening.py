@@ -25,6 +25,7 @@ from geometry.checkpoints.files import (
     weights_in,
 )
 from geometry.checkpoints.formats.gguf_store import TOKENS, GgufStore, part_names
+from geometry.checkpoints.formats.position_log import LOG_NAME
 from geometry.checkpoints.identity import FolderFiles
 from geometry.checkpoints.plain_text import visible
 from geometry.checkpoints.quantised import SETTINGS_FILE, dequantised, settings_of
@@ -55,7 +56,7 @@ from geometry.models.sources.catalogue import BUNDLED, canonical, read_catalogue
 from geometry.models.sources.computed import open_computed
 from geometry.models.sources.extended import open_extended
 from geometry.models.sources.history_steps import (
-    FILE_NAME,
+    HISTORY_NAMES,
     NoStep,
     find_step,
     open_step,
@@ -219,7 +220,7 @@ def _one_table(source: Source) -> Callable[[], PositionalModel] | None:
         if (layers := find_layers(path)) is not None:
             return partial(open_layer, *layers, source)
         step = find_step(path)
-        if step is not None and step[0].name != FILE_NAME:
+        if step is not None and step[0].name not in HISTORY_NAMES:
             return partial(_open_item, *step, source)
         if step is not None:
             return partial(open_step, *step, source, partial(open_model, step[0].parent))
@@ -277,7 +278,17 @@ def _open(
 def _open_once(
     path: Path, source: Source, name: str, table: str | None, network: Network | None
 ) -> PositionalModel:
-    weights = weights_in(path) if path.is_dir() else path
+    log = path / LOG_NAME
+    try:
+        weights = weights_in(path) if path.is_dir() else path
+    except SourceError:
+        if not log.is_file():
+            raise
+        weights = log
+    if weights.name == LOG_NAME:
+        if table is not None:
+            raise _no_choice(source, table)
+        return open_step(weights, None, source)
     if weights.suffix.lower() in TABLE_SUFFIXES:
         if table is not None:
             raise _no_choice(source, table)
