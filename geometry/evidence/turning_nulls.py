@@ -13,6 +13,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from geometry.checkpoints.result import ResultDict
 from geometry.evidence.null import Null, null_of, strictest
 from geometry.evidence.random_curves import SLOW_MEANINGS, SlowKind, slow_modes
 from geometry.evidence.random_frames import bartlett_factor
@@ -151,7 +152,7 @@ def _nulls(
     check: Callable[[], None] | None,
 ) -> dict[str, Null]:
     X, _ = in_unit(np.asarray(rows, dtype=np.float64))
-    d, nulls = X.shape[1], {}
+    d, nulls = X.shape[1], ResultDict()
     for name in names:
         if check is not None:
             check()
