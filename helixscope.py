@@ -7,27 +7,27 @@
 >>> round(m.numbers["variance_3"], 3)
 0.383
 
-This module imports only what the interpreter has loaded anyway; the rest is imported when it is
-used. It is also the entry point of the installed command, independent of the current folder: unlike
-`main`, no module of a user has its name.
+This module imports only what the interpreter has loaded anyway, as the current folder may have
+modules of any name; the rest is imported when it is used. It is also the entry point of the
+installed command, independent of the current folder: unlike `main`, no module of a user has its
+name.
 """
-
-from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from pandas import DataFrame
 
     from geometry.checkpoints.errors import HelixscopeError as HelixscopeError
-    from geometry.history.lightning_callback import LightningCallback as LightningCallback
     from geometry.history.position_log import PositionLog as PositionLog
-    from geometry.history.trainer_callback import TrainerCallback as TrainerCallback
+    from gui.notebook.callbacks import LightningCallback as LightningCallback
+    from gui.notebook.callbacks import TrainerCallback as TrainerCallback
     from gui.notebook.opened import OpenedModel
 
 __all__ = [
@@ -41,14 +41,14 @@ __all__ = [
 
 
 def open(
-    thing: Any,
+    thing: "Any",
     *,
     name: str = "",
-    positions: tuple[int, int] | None = None,
+    positions: "tuple[int, int] | None" = None,
     table: str | None = None,
     family: str | None = None,
     first_rows: int | None = None,
-) -> OpenedModel:
+) -> "OpenedModel":
     """Open a model from a source or from memory.
 
     Parameters
@@ -99,13 +99,13 @@ def open(
 
 
 def survey(
-    sources: Iterable[Any],
+    sources: "Iterable[Any]",
     *,
-    out: str | os.PathLike[str] | None = None,
+    out: "str | os.PathLike[str] | None" = None,
     positions: tuple[int, int] | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-) -> DataFrame:
+) -> "DataFrame":
     """Measure many models on many processes, by Dask; what is in memory in this process.
 
     Parameters
@@ -144,13 +144,13 @@ def survey(
 _ELSEWHERE = {
     "HelixscopeError": "geometry.checkpoints.errors",
     "PositionLog": "geometry.history.position_log",
-    "TrainerCallback": "geometry.history.trainer_callback",
-    "LightningCallback": "geometry.history.lightning_callback",
+    "TrainerCallback": "gui.notebook.callbacks",
+    "LightningCallback": "gui.notebook.callbacks",
 }
 """Names that are imported once they are used, and the modules that have them."""
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _ELSEWHERE:
         raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
     _check_names()
@@ -159,7 +159,7 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_ELSEWHERE[name]), name)
 
 
-def _explained() -> AbstractContextManager[None]:
+def _explained() -> "AbstractContextManager[None]":
     """Return what names the packages that are missing, once our own are known to be found."""
     _check_names()
     from gui.notebook.explained import explained

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
+from geometry.claims.claim import Verdict
+from geometry.claims.measurements import Measurements
 from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure as report_figure
 from gui.notebook.explained import explained
@@ -22,8 +24,8 @@ from gui.plots.figure_base import drawn, set_width
 from gui.state.colors import model_color
 from gui.style.theme import LIGHT
 
-if TYPE_CHECKING:
-    from gui.notebook.opened import OpenedModel
+Subject = tuple[Measurements, Callable[[], tuple[Verdict, ...]]]
+"""A model that is drawn, and what checks its claims."""
 
 COLUMN, PAGE = 3.4, 7.0
 """Widths in inches of a column of text and of a page."""
@@ -95,16 +97,16 @@ class NotebookFigure:
         return f"<figure {self.name!r}, {width:.1f} × {height:.1f} inches>"
 
 
-def draw(name: str, opened: OpenedModel, beside: Sequence[OpenedModel]) -> NotebookFigure:
+def draw(name: str, models: Sequence[Subject]) -> NotebookFigure:
     """Draw a figure of a report; see :meth:`gui.notebook.opened.OpenedModel.figure`."""
     if name not in FIGURES:
         raise HelixscopeError(f"There is no figure {name!r}.", f"Use one of {', '.join(FIGURES)}.")
     spec = next((entry.spec for entry in PANELS.values() if name in entry.figures), None)
     if spec is None:
-        if beside:
+        if len(models) > 1:
             raise HelixscopeError(f"The figure {name!r} shows one model.", "Draw each by itself.")
-        return NotebookFigure(report_figure(name, _reported(opened, name))[0], name)
-    views = [report_view(spec, _reported(one, name), name) for one in (opened, *beside)]
+        return NotebookFigure(report_figure(name, _reported(models[0], name))[0], name)
+    views = [report_view(spec, _reported(one, name), name) for one in models]
     first, *others = (
         replace(view, color=model_color(number, LIGHT)) if number else view
         for number, view in enumerate(views)
@@ -114,6 +116,6 @@ def draw(name: str, opened: OpenedModel, beside: Sequence[OpenedModel]) -> Noteb
     return NotebookFigure(spec.figure(first), name)
 
 
-def _reported(opened: OpenedModel, name: str) -> Reported:
-    verdicts = opened.verdicts() if name in PANELS["claims"].figures else ()
-    return Reported(opened.measured, verdicts, 0, False)
+def _reported(model: Subject, name: str) -> Reported:
+    measured, check = model
+    return Reported(measured, check() if name in PANELS["claims"].figures else (), 0, False)

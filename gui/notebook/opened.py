@@ -223,7 +223,7 @@ class OpenedModel:
         """
         from gui.notebook.figure import draw
 
-        return draw(name, self, beside)
+        return draw(name, [(one.measured, one.verdicts) for one in (self, *beside)])
 
     @explained()
     def save(self, file: str | os.PathLike[str], *, small: bool = False) -> Path:
@@ -248,9 +248,12 @@ class OpenedModel:
         HelixscopeError
             It cannot be written, or has another ending.
         """
-        from gui.notebook.saving import save
+        from gui.notebook.saving import PICTURES, save
 
-        return save(self, Path(file), small=small)
+        path = Path(file)
+        if path.suffix.lower() in PICTURES:
+            return self.figure().save(path)
+        return save(self.measured, path, small=small)
 
     # ---- how it is shown --------------------------------------------------------------------
 

@@ -19,15 +19,15 @@ def progress(work: str) -> Iterator[Callable[[float], None]]:
         begin, shown = time.monotonic(), list[Any]()
 
         def report(share: float) -> None:
-            from IPython.display import display
-
             if time.monotonic() - begin < AFTER_S:
                 return
             text = {"text/plain": f"{work}: {share:.0%}"}
             if shown:
                 shown[0].update(text, raw=True)
             else:
-                shown.append(display(text, raw=True, display_id=True))
+                shown.append(
+                    sys.modules["IPython"].display.display(text, raw=True, display_id=True)
+                )
 
         try:
             yield report

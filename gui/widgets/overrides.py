@@ -19,7 +19,7 @@ from shiboken6 import Shiboken
 CALLED_BY_QT = re.compile(
     r"event|eventFilter|viewportEvent|\w+Event|paint(GL)?|initializeGL|resizeGL"
     r"|sizeHint|minimumSizeHint|minimumSize|heightForWidth|boundingRect|shape|itemChange"
-    r"|data|headerData|rowCount|columnCount|sort|loadResource|moveCursor|focusNextPrevChild"
+    r"|data|flags|headerData|rowCount|columnCount|sort|loadResource|moveCursor|focusNextPrevChild"
     r"|canInsertFromMimeData|fixup|stepBy|textFromValue|validate|valueFromText|reject|showPopup"
     r"|addItem|count|expandingDirections|hasHeightForWidth|itemAt|setGeometry|takeAt"
 )
