@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.survey.populations import Entry
 from geometry.survey.rows import Row, RowSettings, failed_row, model_row
 from geometry.survey.run import check_installed
+from gui.commands.terminal import note
 from gui.notebook.opened import opener
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ def _run(*arguments: str) -> None:
         last = ""
         try:
             for line in process.stderr:
-                sys.stderr.write(last)
-                last = line
+                if last:
+                    note(last)
+                last = line.rstrip("\n")
         except BaseException:
             process.terminate()
             raise
@@ -78,4 +79,5 @@ def _run(*arguments: str) -> None:
         raise HelixscopeError(
             last.strip().removeprefix("helixscope: ") or "The survey ended unexpectedly."
         )
-    sys.stderr.write(last)
+    if last:
+        note(last)

@@ -67,6 +67,6 @@ def open_sockets(server: LoopbackHub) -> list[socket.socket]:
     for thing in gc.get_objects():
         if issubclass(type(thing), socket.socket) and thing.fileno() >= 0:
             with suppress(OSError):
-                if thing.getpeername()[1] in ports:
+                if thing.family == socket.AF_INET and thing.getpeername()[1] in ports:
                     found.append(thing)
     return found

@@ -185,14 +185,20 @@ class ResultHeader(QWidget):
 
     def _needed(self, arrangement: Arrangement) -> int:
         gap = 2 * GRID
-        first, heading = self._actions.sizeHint().width(), self._heading_width(arrangement.meaning)
-        if not arrangement.actions_beside:
-            first, heading = 0, heading + gap + first
-        if self.tabs is not None:
-            first += self.tabs.sizeHint().width() + gap
-        if arrangement.controls_beside:  # in rows of their own they wrap
-            heading += gap + self._controls.sizeHint().width()
-        return first + gap + heading if arrangement.heading_beside else max(first, heading)
+        heading, actions = (
+            self._heading_width(arrangement.meaning),
+            self._actions.sizeHint().width(),
+        )
+        tabs = 0 if self.tabs is None else self.tabs.sizeHint().width() + gap
+        # In rows of their own they wrap.
+        controls = self._controls.sizeHint().width() if arrangement.controls_beside else 0
+        if arrangement.heading_beside:
+            return tabs + heading + gap + controls + gap + actions
+        if arrangement.controls_beside:  # below the tabs and the actions, in their columns
+            return max(tabs, heading + gap) + max(controls, actions)
+        if arrangement.actions_beside:
+            return max(tabs + actions, heading)
+        return max(tabs, heading + gap + actions)
 
     def _tabs(self, group: Sequence[PanelEntry]) -> Segmented | QLabel | None:
         """Return the panels of the group to choose from, or the title of the only one."""

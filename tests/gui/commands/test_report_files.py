@@ -121,7 +121,9 @@ def test_minilm(minilm_folder, tmp_path):
     assert "projected on PC 1, 2, 3" in drawn["dimensions-projected"]
     assert "E(cat) + p₃ and E(apple) + p₆" in drawn["interference"]
     ledger = (tmp_path / "claims.md").read_text("utf-8")
-    assert ledger.count("\n| ") == 1 + len(found["claims"])
+    headings = {one["fact"] for one in found["claims"]}
+    assert ledger.count("\n| **") == len(headings)
+    assert ledger.count("\n| ") == 1 + len(headings) + len(found["claims"])
     rows = (tmp_path / "claims.csv").read_text("utf-8").splitlines()
     assert len(rows) == 1 + len(found["claims"])
 
