@@ -99,7 +99,7 @@ def open(
 
 
 def survey(
-    sources: "Iterable[Any]",
+    sources: "Iterable[Any] | str",
     *,
     out: "str | os.PathLike[str] | None" = None,
     positions: tuple[int, int] | None = None,
@@ -111,8 +111,8 @@ def survey(
     Parameters
     ----------
     sources
-        What :func:`open` opens; and what ``helixscope survey`` takes: folders, ids of the Hub with
-        patterns, populations.
+        What :func:`open` opens, one or several, or by names; and what ``helixscope survey`` takes:
+        folders, ids of the Hub with patterns, populations.
     out
         A Parquet file for the rows, as they come: after an interruption, the same call goes on
         where it was. None keeps no file.
@@ -148,6 +148,10 @@ _ELSEWHERE = {
     "LightningCallback": "gui.notebook.callbacks",
 }
 """Names that are imported once they are used, and the modules that have them."""
+
+
+def __dir__() -> "list[str]":
+    return __all__
 
 
 def __getattr__(name: str) -> "Any":

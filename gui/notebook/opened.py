@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.result import ResultDict
+from geometry.checkpoints.threads import one_thread
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.scalar_results import QUANTITIES, Scalar, scalar_results
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from gui.notebook.figure import NotebookFigure
+
+
+FIRST_COLUMNS = ["statement", "value", "expected", "outcome", "p_adjusted"]
+"""Of a data frame of claims: what fits a cell."""
 
 
 class OpenedModel:
@@ -105,7 +110,8 @@ class OpenedModel:
         """Check all claims about the model; see :func:`geometry.check_claims`."""
 
         def check() -> tuple[Verdict, ...]:
-            with progress("Checking claims") as report:
+            # Threads of linear algebra would only wait for each other on small matrices.
+            with one_thread(), progress("Checking claims") as report:
                 return check_claims(self.measured, report)
 
         return self.measured.once(("verdicts", self.positions), check)
@@ -134,7 +140,8 @@ class OpenedModel:
         columns = {
             name: [_cell(read(verdict)) for verdict in verdicts] for name, read in COLUMNS.items()
         }
-        return DataFrame(columns).set_index("id").rename(columns={"measured": "value"})
+        frame = DataFrame(columns).set_index("id").rename(columns={"measured": "value"})
+        return frame[[*FIRST_COLUMNS, *frame.columns.difference(FIRST_COLUMNS, sort=False)]]
 
     @explained()
     def table(self, *others: OpenedModel) -> DataFrame:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,14 @@ from geometry.survey.populations import Entry
 from geometry.survey.rows import Row, RowSettings, failed_row, model_row
 from geometry.survey.run import check_installed
 from gui.commands.terminal import note
-from gui.notebook.opened import opener
+from gui.notebook.opened import OpenedModel, opener
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
 def survey_of(
-    things: Iterable[Any],
+    things: Any,
     out: str | os.PathLike[str] | None,
     positions: tuple[int, int] | None,
     **options: str | int | None,
@@ -30,9 +31,11 @@ def survey_of(
     """Measure several models; see :func:`helixscope.survey`."""
     from pandas import DataFrame, concat, read_parquet
 
-    things = list(things)
-    sources = [os.fspath(one) for one in things if isinstance(one, str | os.PathLike)]
-    live = [one for one in things if not isinstance(one, str | os.PathLike)]
+    if isinstance(things, Mapping):
+        things = [OpenedModel(partial(opener(one), name=str(name))) for name, one in things.items()]
+    things = [things] if _is_source(things) else list(things)
+    sources = [os.fspath(one) for one in things if _is_source(one)]
+    live = [one for one in things if not _is_source(one)]
     rows = [_row(one, RowSettings(positions)) for one in live]
     names = dict.fromkeys(name for row in rows for name in row)
     here = DataFrame({name: [row.get(name) for row in rows] for name in names})
@@ -46,6 +49,10 @@ def survey_of(
         _run(*(f"--{key}={value}" for key, value in given.items() if value is not None), *sources)
         frame = read_parquet(file)
     return concat([frame, here], ignore_index=True) if rows else frame
+
+
+def _is_source(thing: Any) -> bool:
+    return isinstance(thing, str | os.PathLike)
 
 
 def _row(thing: Any, settings: RowSettings) -> Row:

@@ -235,6 +235,15 @@ def test_a_survey_has_a_row_for_each_and_the_errors(tmp_path, monkeypatch):
 def test_a_survey_of_what_is_in_memory_needs_no_processes(monkeypatch):
     monkeypatch.setattr("gui.notebook.survey.start_own", None)
     assert hx.survey([np.eye(20), np.eye(30)])["n_positions"].tolist() == [20, 30]
+    assert hx.survey({"a": np.eye(20), "b": np.eye(30)})["source"].tolist() == ["a", "b"]
+
+
+def test_a_survey_of_one_source_is_not_of_its_letters(monkeypatch):
+    asked = []
+    monkeypatch.setattr("gui.notebook.survey._run", lambda *words: asked.extend(words))
+    with pytest.raises(FileNotFoundError):
+        hx.survey("sample")
+    assert asked[-1] == "sample"
 
 
 def test_what_was_opened_can_be_refreshed():
