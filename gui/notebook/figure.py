@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -20,7 +21,7 @@ from gui.notebook.explained import explained
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
-from gui.plots.figure_base import drawn, set_width
+from gui.plots.figure_base import drawn, fits, set_width
 from gui.state.colors import model_color
 from gui.style.theme import LIGHT
 
@@ -29,6 +30,8 @@ Subject = tuple[Measurements, Callable[[], tuple[Verdict, ...]]]
 
 COLUMN, PAGE = 3.4, 7.0
 """Widths in inches of a column of text and of a page."""
+LEAST, MOST, STEP = 1.0, 40.0, 0.4
+"""Bounds of widths, and the step in which one that fits is searched, in inches."""
 ENDINGS = (".png", ".svg", ".pdf")
 INLINE = 110
 """Dots per inch in a cell, or fewer for a figure that is larger than the limit."""
@@ -72,7 +75,7 @@ class NotebookFigure:
         Raises
         ------
         HelixscopeError
-            It cannot be written, or has another ending.
+            It cannot be written, has another ending, or does not fit the width.
         """
         path = Path(file)
         if path.suffix.lower() not in ENDINGS:
@@ -80,11 +83,30 @@ class NotebookFigure:
                 f"A figure cannot be saved as {path.name}.", f"Use one of {', '.join(ENDINGS)}."
             )
         if width is not None:
-            inches = {"column": COLUMN, "page": PAGE}.get(str(width))
-            set_width(self.figure, float(width) if inches is None else inches)
+            self._set_width(width)
         with writing(path):
             write_bytes(drawn(self.figure, path.suffix.lower().lstrip(".")), path)
         return path
+
+    def _set_width(self, width: float | str) -> None:
+        inches = {"column": COLUMN, "page": PAGE}.get(str(width), width)
+        if isinstance(inches, str) or not LEAST <= inches <= MOST:
+            raise HelixscopeError(
+                f"{width!r} is not a width.",
+                f'Use inches from {LEAST} to {MOST}, "column" ({COLUMN}) or "page" ({PAGE}).',
+            )
+        own = tuple(self.figure.get_size_inches())
+        for tried in np.arange(inches, max(own[0], PAGE) + STEP, STEP):
+            self.figure.set_size_inches(own)
+            set_width(self.figure, tried)
+            if fits(self.figure):
+                break
+        if tried > inches:
+            set_width(self.figure, own[0])
+            raise HelixscopeError(
+                f"The figure {self.name!r} does not fit a width of {inches:g} inches.",
+                f"It fits {tried:.1f} inches.",
+            )
 
     def _repr_png_(self) -> bytes:
         picture = drawn(self.figure, "png", INLINE)

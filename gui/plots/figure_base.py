@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -34,6 +35,10 @@ MAX_DOTS = 4096
 """More dots are rasterised even in SVG, where they would take megabytes."""
 SHAPE = 0.75
 """Minimum height of a narrow figure over its width."""
+OVERLAP = 0.06
+"""Inches by which a text may leave a figure."""
+LEAST_SIDE = 0.9
+"""Minimum inches of the longer side of axes."""
 _DETAIL = "detail"
 """Mark of the text below a title."""
 POINTS = 72 / 96
@@ -109,7 +114,9 @@ def _set_titles(axes: Axes, title: str, detail: Text) -> None:
     """Wrap the detail to the figure's width, and put the title above it."""
     figure = axes.get_figure(root=True)
     inches = SIZE[0] if figure is None else figure.get_figwidth()
-    lines = wrap(detail.get_text(), round((inches - MARGIN) * CHARACTERS)) or [""]
+    room = round((inches - MARGIN) * CHARACTERS)
+    title = "\n".join(wrap(title, round(room * SMALL / TEXT)))
+    lines = wrap(detail.get_text(), room) or [""]
     detail.set_text("\n".join(lines))
     axes.set_title(
         title,
@@ -121,13 +128,29 @@ def _set_titles(axes: Axes, title: str, detail: Text) -> None:
 
 
 def set_width(figure: Figure, width: float) -> None:
-    """Set a figure's width in inches; its height follows, its text keeps the size."""
+    """Set a figure's width in inches; its height follows, its text keeps the size.
+
+    See :func:`fits` for whether all of it can be seen then.
+    """
     own, height = figure.get_size_inches()
     figure.set_size_inches(width, max(height * width / own, min(height, SHAPE * width)))
     for axes in figure.axes:
         for text in axes.texts:
             if text.get_gid() == _DETAIL:
                 _set_titles(axes, axes.get_title(loc="left"), text)
+
+
+def fits(figure: Figure) -> bool:
+    """Return whether all texts are inside a figure, and its axes are large enough to read."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # axes without any room are found below
+        figure.draw_without_rendering()
+    width, height = figure.get_size_inches()
+    whole = figure.get_tightbbox()
+    if min(whole.x0, whole.y0, width - whole.x1, height - whole.y1) < -OVERLAP:
+        return False
+    places = [axes.get_position() for axes in figure.axes]
+    return all(max(one.width * width, one.height * height) >= LEAST_SIDE for one in places)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
