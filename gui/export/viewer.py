@@ -173,8 +173,10 @@ def caption_of(measured: Measurements) -> str:
         return str(error)
     row = "positions" if measured.model.of_positions else "rows"
     over = f"{row} {first}–{last}: {format_percent(share)} of the variance in three components"
-    if evidence is None or evidence.kind is None:
+    if evidence is None:
         return over
+    if evidence.kind is None:
+        return f"{over}, no helix or circle by the shape rule"
     return f"{over}, a {evidence.kind} of {evidence.turns:.2f} turns by the shape rule"
 
 

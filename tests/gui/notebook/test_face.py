@@ -107,6 +107,13 @@ def test_a_cell_has_a_curve_that_needs_nothing_else():
     assert bundle["text/html"].replace(names[0], "") == other.replace(names[1], "")
 
 
+def test_what_is_printed_has_the_verdict_of_the_rule():
+    rows = np.random.default_rng(0).standard_normal((60, 8))
+    assert "no helix or circle" in repr(hx.open(rows))
+    helix = repr(hx.open("synthetic:helix,n=90,d=12,turns=3"))
+    assert f"a helix of {3 * 88 / 89:.2f} turns" in helix  # without position 0
+
+
 def test_names_are_text_in_a_cell():
     rows = np.random.default_rng(0).standard_normal((20, 4))
     text = hx.open(rows, name="<script>alert(1)</script>")._repr_mimebundle_()["text/html"]
