@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.threads import one_thread
 from geometry.claims.claim import CannotTell, Curves, ModelClaim
 from geometry.claims.measured_range import LAGS
 from geometry.claims.measurements import Measurements, Scope
@@ -101,10 +102,11 @@ class CurveDraws:
         for number, key in enumerate(sorted(groups, key=lambda key: CURVES.index(key[0]))):
             together = {claim: some for claim, some in groups[key].items() if not decided[claim]()}
             for at in range(min(map(len, together.values()), default=draws), draws):
-                drawn = self._draw(key, at)
-                for claim, numbers in together.items():
-                    if len(numbers) == at:
-                        numbers.append(_measure(claim, drawn))
+                with one_thread():
+                    drawn = self._draw(key, at)
+                    for claim, numbers in together.items():
+                        if len(numbers) == at:
+                            numbers.append(_measure(claim, drawn))
                 yield (number + (at + 1) / draws) / len(groups)
 
     def _draw(self, key: tuple[CurveKind, bool, bool], at: int) -> Measurements:

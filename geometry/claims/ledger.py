@@ -11,6 +11,7 @@ import numpy as np
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError
 from geometry.checkpoints.result import result
+from geometry.checkpoints.threads import threads_for
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claim import (
     CannotTell,
@@ -97,7 +98,8 @@ def check_in_steps(claims: Sequence[ModelClaim], measured: Measurements) -> Iter
 
     for place, one in enumerate(order):
         yield so_far(place / (2 * len(order)), f"Claim {place + 1} of {len(order)}")
-        one.measure()
+        with threads_for(measured.model.d_model):
+            one.measure()
         if one.waits and not one.of_curves:
             one.draw(FIRST)
     random_curves, last = CurveDraws(measured), so_far(0.5, DRAWING)

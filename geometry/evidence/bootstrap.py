@@ -45,6 +45,8 @@ WHITE = np.array([0.0, 0.02, 0.1, 0.3, 0.6])
 TRIED, APART = 1.0, 0.1
 """Turns by which draws may differ, or that share of them if it is more; steps in which they are
 tried."""
+TOGETHER = 2**20
+"""Points of curves that are drawn at once."""
 ALTERNATIONS = 6
 """Alternations between the orientation and the size of a helix."""
 
@@ -152,8 +154,12 @@ class Departures:
         (count, k), span = self.curve.shape, self._span
         chosen = self._donors[self._first + random.integers(0, span, count)]
         level = np.sqrt(span / random.chisquare(span, (-(-count // span), k)))
-        level = np.repeat(level, span, axis=0)[:count] * random.choice((-1.0, 1.0), (count, 1))
-        drawn: Array = self.curve + self._white[chosen] * self._scale[:, None] * level
+        signs = random.choice((-1.0, 1.0), (count, 1))
+        drawn: Array = self._white[chosen]
+        drawn *= self._scale[:, None]
+        drawn *= np.repeat(level, span, axis=0)[:count]
+        drawn *= signs
+        drawn += self.curve
         return drawn
 
 
@@ -200,36 +206,40 @@ def intervals(
     curve, k = departures.curve, departures.curve.shape[1]
     chosen = [-number for number in components]
     own = np.linalg.svd(curve, full_matrices=False)[2][[number - 1 for number in components]]
-    random = np.random.default_rng(seed)
-    points, totals, angles = np.zeros((draws, m, len(components))), np.empty(draws), np.empty(draws)
-    for number in range(draws):
-        if check is not None:
-            check()
-        drawn = departures.draw(random)
-        vectors = eigh(drawn.T @ drawn, subset_by_index=[max(0, k - most), k - 1])[1][:, chosen]
-        points[number, 1:] = drawn @ vectors
-        totals[number] = np.vdot(drawn, drawn) + departures.left
-        cosines = np.linalg.svd(own @ vectors, compute_uv=False)
-        angles[number] = np.degrees(np.arccos(np.clip(cosines.min(), 0.0, 1.0)))
-    points = idct(points, axis=1, norm="ortho")
-    counts = turn_counts(m)
+    random, counts = np.random.default_rng(seed), turn_counts(m)
     near = counts[np.abs(counts - turns) <= max(TRIED, turns * APART)]
-    shares = 2 * balanced_turning(points, near)[0] / totals
+    helix = shape if shape is not None and shape.turns else None
+    angles, shares, helices = np.empty(draws), np.empty(draws), np.empty((3, draws))
+    for some in np.array_split(np.arange(draws), -(-draws * m // TOGETHER)):
+        points, totals = np.zeros((len(some), m, len(components))), np.empty(len(some))
+        for at, number in enumerate(some):
+            if check is not None:
+                check()
+            drawn = departures.draw(random)
+            vectors = eigh(drawn.T @ drawn, subset_by_index=[max(0, k - most), k - 1])[1][:, chosen]
+            points[at, 1:] = drawn @ vectors
+            totals[at] = np.vdot(drawn, drawn) + departures.left
+            cosines = np.linalg.svd(own @ vectors, compute_uv=False)
+            angles[number] = np.degrees(np.arccos(np.clip(cosines.min(), 0.0, 1.0)))
+        points = idct(points, axis=1, norm="ortho")
+        shares[some] = 2 * balanced_turning(points, near)[0] / totals
+        if helix is not None:
+            helices[:, some] = _helices(points, helix, unit)
     found = Intervals(
         b=interval_about(evidence.b, shares, share=True),
         angle=float(np.percentile(angles, LEVEL)),
         correlation=departures.correlation,
         draws=draws,
     )
-    if shape is None or not shape.turns:
+    if helix is None:
         return found
-    counted, radii, r2 = _helices(points, shape, unit)
-    low, high = interval_about(shape.radius / unit, radii)
+    counted, radii, r2 = helices
+    low, high = interval_about(helix.radius / unit, radii)
     return replace(
         found,
-        turns=interval_about(shape.turns, counted),
+        turns=interval_about(helix.turns, counted),
         radius=(low * unit, high * unit),
-        r2=interval_about(shape.r2, r2, share=True),
+        r2=interval_about(helix.r2, r2, share=True),
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.result import ResultDict
-from geometry.checkpoints.threads import one_thread
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.scalar_results import QUANTITIES, Scalar, scalar_results
@@ -110,8 +109,7 @@ class OpenedModel:
         """Check all claims about the model; see :func:`geometry.check_claims`."""
 
         def check() -> tuple[Verdict, ...]:
-            # Threads of linear algebra would only wait for each other on small matrices.
-            with one_thread(), progress("Checking claims") as report:
+            with progress("Checking claims") as report:
                 return check_claims(self.measured, report)
 
         return self.measured.once(("verdicts", self.positions), check)
