@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.inside.worker import COMMAND as WORKER
 from geometry.inside.worker import main as run_worker
 from gui.commands.arguments import (
@@ -520,7 +520,7 @@ def _plain_errors() -> Iterator[None]:
             yield
     except HelixscopeError as error:
         complain(sentence(error))
-        raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
+        raise typer.Exit(error.exit_status) from error
     except (Exception, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a library written in Rust panics with one

@@ -20,6 +20,9 @@ class HelixscopeError(Exception):
         What to do next; may be empty.
     """
 
+    exit_status = 1
+    """Of a command that it ends."""
+
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(shortened(visible(message)))
         self.advice = shortened(visible(advice))
@@ -77,3 +80,5 @@ def missing_package(error: BaseException) -> PackageMissing | None:
 
 class RangeError(HelixscopeError, ValueError):
     """A range of positions or a set of components that is not in the table."""
+
+    exit_status = 2

@@ -35,6 +35,9 @@ MAX_RETRY_AFTER_S = 3600.0
 #: So many waits of all, one after the other, without a checkpoint in between, end the survey.
 MAX_WAITS = 8
 
+#: The same of a network that has not answered yet: there may be none.
+MAX_WAITS_AT_FIRST = 4
+
 #: Requests for a checkpoint, before the first ones have shown how many there are.
 USUAL_REQUESTS = 5.0
 
@@ -44,6 +47,8 @@ ROUNDING_S = 1e-6
 
 class HubGivesUp(HelixscopeError):
     """The Hub cannot be asked for now; what has been measured is kept."""
+
+    exit_status = 75
 
 
 class Allowance:
@@ -127,6 +132,7 @@ class Dispatcher:
         self._held_until = now
         self._waits = 0
         self._since_success = 0
+        self._reached = False
         self._why = ""
 
     @property
@@ -170,6 +176,7 @@ class Dispatcher:
         if task.paid is not None:
             self._allowance.settle(task.paid, measured.requests)
         fault, error = measured.fault, str(measured.row["error"] or "")
+        self._reached |= measured.requests > 0 and (fault is None or fault.kind != "network")
         if fault is None:
             self._since_success = self._waits = 0
             return measured.row
@@ -215,7 +222,8 @@ class Dispatcher:
         self._why = error
         if not known:
             self._waits += 1
-            if self._waits > MAX_WAITS:
+            absent = fault.kind == "network" and not self._reached
+            if self._waits > (MAX_WAITS_AT_FIRST if absent else MAX_WAITS):
                 raise HubGivesUp(error, "Start the survey again later; it goes on where it was.")
 
     def _hub_wait_s(self, now: float) -> float:

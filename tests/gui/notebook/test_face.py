@@ -16,6 +16,7 @@ import helixscope as hx
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from geometry.claims.claims import CLAIMS
 from geometry.models.sources.opening import open_model
+from geometry.survey.dispatch import HubGivesUp
 
 HEAVY = (
     "numpy",
@@ -256,6 +257,28 @@ def test_a_survey_of_what_is_in_memory_needs_no_processes(monkeypatch):
     monkeypatch.setattr("gui.notebook.survey.start_own", None)
     assert hx.survey([np.eye(20), np.eye(30)])["n_positions"].tolist() == [20, 30]
     assert hx.survey({"a": np.eye(20), "b": np.eye(30)})["source"].tolist() == ["a", "b"]
+
+
+def test_a_hub_that_cannot_be_asked_is_an_error_of_its_sources_alone(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+
+    class Survey:
+        returncode, stderr = HubGivesUp.exit_status, ["helixscope: There is no network.\n"]
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    monkeypatch.setattr("gui.notebook.survey.start_own", lambda *_, **__: Survey())
+    frame = hx.survey(["own/model", np.eye(20)]).set_index("source")
+    assert frame.loc["own/model", "error"] == "There is no network."
+    assert frame["n_positions"].isna().tolist() == [True, False]
+    assert frame["n_positions"].dtype == "float64"
+    Survey.returncode = 1
+    with pytest.raises(hx.HelixscopeError, match="no network"):
+        hx.survey("own/model")
 
 
 def test_a_survey_of_one_source_is_not_of_its_letters(monkeypatch):
