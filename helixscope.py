@@ -155,12 +155,27 @@ def __dir__() -> "list[str]":
 
 
 def __getattr__(name: str) -> "Any":
+    if name == "__version__":
+        return _version()
     if name not in _ELSEWHERE:
         raise AttributeError(f"module 'helixscope' has no attribute {name!r}")
     _check_names()
     from importlib import import_module
 
     return getattr(import_module(_ELSEWHERE[name]), name)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("helixscope")
+    except PackageNotFoundError:
+        import tomllib
+        from pathlib import Path
+
+        project = Path(__file__).with_name("pyproject.toml").read_text("utf-8")
+        return str(tomllib.loads(project)["project"]["version"])
 
 
 def _explained() -> "AbstractContextManager[None]":
@@ -194,7 +209,7 @@ def _check_names() -> None:
                 f"{place} has the name of a package of Helixscope, and is found first. Run from "
                 "another folder, or rename it."
             )
-        if module is not None:
+        if place is not None:
             _OURS.add(name)
 
 

@@ -141,7 +141,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        result(f"helixscope {_version()}")
+        result(f"helixscope {helixscope.__version__}")
         raise typer.Exit
 
 
@@ -536,18 +536,6 @@ app.command("train")(_plain_errors()(train))
 app.command("positions")(_plain_errors()(positions))
 app.command("intervene")(_plain_errors()(intervene))
 app.command("survey")(_plain_errors()(survey))
-
-
-def _version() -> str:
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version("helixscope")
-    except importlib.metadata.PackageNotFoundError:
-        import tomllib
-
-        project = Path(__file__).with_name("pyproject.toml").read_text("utf-8")
-        return str(tomllib.loads(project)["project"]["version"])
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
 from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
@@ -44,6 +45,10 @@ class ResultDict(dict[str, Any]):
     def __repr__(self) -> str:
         values = ", ".join(f"{key}: {_brief(value)}" for key, value in self.items())
         return f"{{{shortened(values, LONGEST_DICT)}}}"
+
+    def __missing__(self, key: str) -> Any:
+        near = get_close_matches(str(key), self)
+        raise KeyError(f"{key}; did you mean {near[0]}?" if near else key)
 
 
 def _text(self: Any) -> str:

@@ -176,8 +176,9 @@ def caption_of(measured: Measurements) -> str:
     if evidence is None:
         return over
     if evidence.kind is None:
-        return f"{over}, no helix or circle by the shape rule"
-    return f"{over}, a {evidence.kind} of {evidence.turns:.2f} turns by the shape rule"
+        near = f", {evidence.strength:.2f} of its bound" if 0 < evidence.strength < 1 else ""
+        return f"{over}, no helix or circle by the shape rule{near}"
+    return f"{over}, a {evidence.kind} of {evidence.turns:.1f} turns by the shape rule"
 
 
 def _basis() -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -122,7 +123,8 @@ class NotebookFigure:
 def draw(name: str, models: Sequence[Subject]) -> NotebookFigure:
     """Draw a figure of a report; see :meth:`gui.notebook.opened.OpenedModel.figure`."""
     if name not in FIGURES:
-        raise HelixscopeError(f"There is no figure {name!r}.", f"Use one of {', '.join(FIGURES)}.")
+        near = get_close_matches(name, FIGURES) or FIGURES
+        raise HelixscopeError(f"There is no figure {name!r}.", f"Use one of {', '.join(near)}.")
     spec = next((entry.spec for entry in PANELS.values() if name in entry.figures), None)
     if spec is None:
         if len(models) > 1:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.result import ResultDict
 from geometry.claims.claims import Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
@@ -55,7 +60,8 @@ class OpenedModel:
         reopen: Callable[[], PositionalModel],
         positions: tuple[int, int] | None = None,
     ) -> None:
-        self._reopen, self._positions = reopen, positions
+        self._reopen = reopen
+        self._positions = None if positions is None else range_of(positions)
         self.refresh()
 
     @explained()
@@ -73,6 +79,9 @@ class OpenedModel:
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*super().__dir__(), *dir(self.model)})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        return np.array(self.W_pos, dtype=dtype, copy=copy)
 
     # ---- numbers ----------------------------------------------------------------------------
 
@@ -142,8 +151,13 @@ class OpenedModel:
         return frame[[*FIRST_COLUMNS, *frame.columns.difference(FIRST_COLUMNS, sort=False)]]
 
     @explained()
-    def table(self, *others: OpenedModel) -> DataFrame:
+    def table(self, *others: Any) -> DataFrame:
         """Return the single numbers of this and other models, a row for each.
+
+        Parameters
+        ----------
+        others
+            What :func:`helixscope.open` has opened, or opens.
 
         Returns
         -------
@@ -157,7 +171,7 @@ class OpenedModel:
         """
         from pandas import DataFrame
 
-        models = (self, *others)
+        models = (self, *_opened(others))
         columns: dict[str, list[Any]] = {"model": [one.name for one in models]}
         each = [one.numbers for one in models]
         for quantity in QUANTITIES:
@@ -166,7 +180,7 @@ class OpenedModel:
 
     @explained()
     def report(
-        self, folder: str | os.PathLike[str] | None = None, *, beside: Sequence[OpenedModel] = ()
+        self, folder: str | os.PathLike[str] | None = None, *, beside: Any = ()
     ) -> dict[str, Any]:
         """Measure everything, and write it with its figures if there is a folder.
 
@@ -175,7 +189,8 @@ class OpenedModel:
         folder
             Of ``report.json`` and the figures, as of ``helixscope report``; created if missing.
         beside
-            Other models, for the claims about groups.
+            Another model or several, for the claims about groups: what :func:`helixscope.open` has
+            opened, or opens.
 
         Returns
         -------
@@ -189,7 +204,7 @@ class OpenedModel:
         """
         from gui.commands.report_files import FIGURES, ReportFiles, ReportRequest
 
-        models = [one.model for one in beside]
+        models = [one.model for one in _opened(beside)]
         if folder is None:
             from geometry.claims.report import report
 
@@ -211,7 +226,7 @@ class OpenedModel:
         return tuple(FIGURES)
 
     @explained()
-    def figure(self, name: str = "helix", *, beside: Sequence[OpenedModel] = ()) -> NotebookFigure:
+    def figure(self, name: str = "helix", *, beside: Any = ()) -> NotebookFigure:
         """Draw a figure.
 
         Parameters
@@ -219,7 +234,8 @@ class OpenedModel:
         name
             One of :attr:`figures`.
         beside
-            Models drawn with it, where the figure has room for them.
+            Another model or several to draw with it, where the figure has room for them: what
+            :func:`helixscope.open` has opened, or opens.
 
         Raises
         ------
@@ -228,7 +244,7 @@ class OpenedModel:
         """
         from gui.notebook.figure import draw
 
-        return draw(name, [(one.measured, one.verdicts) for one in (self, *beside)])
+        return draw(name, [(one.measured, one.verdicts) for one in (self, *_opened(beside))])
 
     @explained()
     def save(self, file: str | os.PathLike[str], *, small: bool = False) -> Path:
@@ -285,6 +301,27 @@ def opener(thing: Any) -> Callable[..., PositionalModel]:
     if isinstance(thing, OpenedModel):
         return lambda **_: thing.model
     return partial(open_live, thing)
+
+
+def _opened(models: Any) -> list[OpenedModel]:
+    """Return models that are opened, of one or of several things."""
+    several = isinstance(models, Sequence) and not isinstance(models, str)
+    return [
+        one if isinstance(one, OpenedModel) else OpenedModel(partial(opener(one), name=""))
+        for one in (models if several else (models,))
+    ]
+
+
+def range_of(positions: Any) -> tuple[int, int]:
+    """Return a first and a last position; RangeError if it is another thing."""
+    try:
+        first, last = (index(position) for position in positions)
+    except (TypeError, ValueError):
+        raise RangeError(
+            f"{positions!r} is not a range of positions.",
+            "Use the first and the last position, such as (1, 127).",
+        ) from None
+    return first, last
 
 
 def _of_source(source: str | os.PathLike[str] | Source, *, name: str, **chosen: Any) -> Any:

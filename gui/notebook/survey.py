@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from geometry.survey.populations import Entry
 from geometry.survey.rows import Row, RowSettings, columns, failed_row, model_row
 from geometry.survey.run import check_installed
 from gui.commands.terminal import note
-from gui.notebook.opened import OpenedModel, opener
+from gui.notebook.opened import OpenedModel, opener, range_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,7 +34,8 @@ def survey_of(
 
     if isinstance(things, Mapping):
         things = [OpenedModel(partial(opener(one), name=str(name))) for name, one in things.items()]
-    things = [things] if _is_source(things) else list(things)
+    positions = None if positions is None else range_of(positions)
+    things = [things] if _is_source(things) or not isinstance(things, Iterable) else list(things)
     sources = [os.fspath(one) for one in things if _is_source(one)]
     live = [one for one in things if not _is_source(one)]
     rows = [_row(one, RowSettings(positions)) for one in live]

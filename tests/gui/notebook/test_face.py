@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,7 +114,7 @@ def test_what_is_printed_has_the_verdict_of_the_rule():
     rows = np.random.default_rng(0).standard_normal((60, 8))
     assert "no helix or circle" in repr(hx.open(rows))
     helix = repr(hx.open("synthetic:helix,n=90,d=12,turns=3"))
-    assert f"a helix of {3 * 88 / 89:.2f} turns" in helix  # without position 0
+    assert f"a helix of {3 * 88 / 89:.1f} turns" in helix  # without position 0
 
 
 def test_names_are_text_in_a_cell():
@@ -236,6 +238,42 @@ def test_a_report_has_its_files(tmp_path):
     assert written["model"] == json.loads(json.dumps(found["model"]))
     assert (tmp_path / "out" / "norms.png").is_file()
     assert small.report()["pca"] == found["pca"]
+
+
+@pytest.mark.parametrize("positions", [127, (5,), (1.5, 3), "1-3", range(3, 20)])
+def test_what_is_no_range_is_refused_in_a_sentence(positions):
+    for ask in (hx.open, hx.survey):
+        with pytest.raises(hx.HelixscopeError, match="not a range of positions"):
+            ask("sinusoidal:64x16", positions=positions)
+
+
+def test_models_beside_are_opened_whether_one_or_several():
+    m, rows = hx.open("sinusoidal:64x16"), np.eye(20)
+    assert m.table(rows, "sinusoidal:32x8", m)["n_positions"].tolist() == [64, 20, 32, 64]
+    for beside in (rows, [rows], "sinusoidal:32x8", (m.over(2, 20), rows)):
+        assert m.figure("norms", beside=beside).name == "norms"
+    with pytest.raises(hx.HelixscopeError, match="type int"):
+        m.report(beside=3)
+
+
+def test_a_name_that_is_nearly_right_is_suggested():
+    m = hx.open("sinusoidal:64x16")
+    with pytest.raises(KeyError, match="variance_3"):
+        m.numbers["variance3"]
+    with pytest.raises(hx.HelixscopeError) as refused:
+        m.figure("norm")
+    assert "norms" in refused.value.advice
+
+
+def test_a_model_is_its_table_for_numpy():
+    m = hx.open("sinusoidal:64x16")
+    np.testing.assert_array_equal(np.asarray(m), m.W_pos)
+    assert np.asarray(m, dtype="float32").dtype == np.float32
+
+
+def test_the_version_is_that_of_the_project():
+    project = Path(hx.__file__).with_name("pyproject.toml").read_text("utf-8")
+    assert hx.__version__ == tomllib.loads(project)["project"]["version"]
 
 
 def test_a_survey_has_a_row_for_each_and_the_errors(tmp_path, monkeypatch):
