@@ -1,17 +1,19 @@
-"""The steps of a command, with progress bars on a terminal."""
+"""The steps of a command, with progress bars on a terminal, and lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from geometry.checkpoints.plain_text import visible
-from gui.commands.terminal import console, has_terminal
+from gui.commands.terminal import console, has_terminal, note
+from gui.style.theme import format_count
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
@@ -20,30 +22,74 @@ if TYPE_CHECKING:
     from gui.commands.progress import Bars
 
 T = TypeVar("T")
+EVERY_S = 10.0
+"""Seconds between two lines of progress, where standard error is no terminal."""
+
+
+class Lines:
+    """Progress as lines on standard error: one every few seconds, and the last one.
+
+    There are none of what is done sooner.
+
+    Parameters
+    ----------
+    steps
+        Number of steps, if there are steps.
+    """
+
+    def __init__(self, steps: int = 0) -> None:
+        self._steps, self._done = steps, 0
+        self._due, self._waiting, self._any = time.monotonic() + EVERY_S, "", False
+
+    def show(self, line: str) -> None:
+        """Print a line if it is time, or keep it as the last one."""
+        self._waiting = line
+        if time.monotonic() >= self._due:
+            self._print()
+
+    def step(self, message: str, work: Callable[[], T]) -> T:
+        """Show a step, and do it; return the result of the work."""
+        self._done += 1
+        self.show(f"{message}: {self._done} of {self._steps}")
+        return work()
+
+    def report(self, progress: TransferProgress) -> None:
+        """Show the progress of a download, or of a long read."""
+        from gui.commands.progress import amount_text
+
+        waiting = f". {progress.waiting}" if progress.waiting else ""
+        self.show(f"{progress.verb} {progress.what}: {amount_text(progress)}{waiting}")
+
+    def close(self) -> None:
+        """Print the last line, if there were others and it is new."""
+        if self._any and self._waiting:
+            self._print()
+
+    def _print(self) -> None:
+        note(self._waiting)
+        self._due, self._waiting, self._any = time.monotonic() + EVERY_S, "", True
 
 
 class Steps:
-    """Does a command's work step by step, with bars if available.
+    """Does a command's work step by step, and shows it.
 
-    ``report`` is called with a download's progress; it is None without bars.
+    ``report`` is called with a download's progress.
     """
 
-    def __init__(self, bars: Bars | None = None) -> None:
-        self._bars = bars
-        self.report: Callable[[TransferProgress], None] | None = (
-            None if bars is None else bars.report
-        )
+    def __init__(self, shown: Bars | Lines) -> None:
+        self._shown, self.report = shown, shown.report
 
     def __call__(self, message: str, work: Callable[[], T]) -> T:
         """Do one step, and return the result of the work."""
-        return work() if self._bars is None else self._bars.step(message, work)
+        return self._shown.step(message, work)
 
 
 @contextmanager
 def progress_bar(steps: int) -> Iterator[Steps]:
-    """Yield the steps; with bars on standard error if that is a terminal."""
+    """Yield the steps; with bars on standard error if that is a terminal, otherwise lines."""
     if not has_terminal():
-        yield Steps()
+        with closing(Lines(steps)) as lines:
+            yield Steps(lines)
         return
     from gui.commands.progress import Bars
 
@@ -52,14 +98,20 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 
 
 @contextmanager
-def counting_bar(*, counted: bool) -> Iterator[Callable[..., None] | None]:
-    """Yield a progress callback: a bar on standard error, if that is a terminal; otherwise None.
+def counting_bar(*, counted: bool) -> Iterator[Callable[..., None]]:
+    """Yield a progress callback: a bar on standard error if that is a terminal, otherwise lines.
 
     It is called with the current work, how much of it is done, the whole, and optionally a text
     after the bar. With ``counted`` the numbers and the remaining time are shown too.
     """
     if not has_terminal():
-        yield None
+        with closing(Lines()) as lines:
+
+            def as_line(work: str, done: int, total: int, after: str = "") -> None:
+                count = f"{format_count(done)} of {format_count(total)}" if counted else ""
+                lines.show(f"{work}: {', '.join(part for part in (count, after) if part)}")
+
+            yield as_line
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining

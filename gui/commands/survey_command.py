@@ -112,8 +112,7 @@ def survey(
         for sentence in file.damage_notes:
             note(sentence)
         with counting_bar(counted=True) as show:
-            if show is not None:
-                show("Starting", 0, len(entries))
+            show("Starting", 0, len(entries))
             done = run_survey(
                 entries,
                 file,
@@ -121,7 +120,7 @@ def survey(
                 scheduler=scheduler,
                 workers=workers,
                 requests_per_s=requests,
-                tell=None if show is None else partial(_show, show),
+                tell=partial(_show, show),
                 announce=lambda link: say(f"Dashboard: {link}"),
             )
     if done.failed:

@@ -117,7 +117,7 @@ def train(
     )
     pace = Pace(settings.tokens_per_step)
     with counting_bar(counted=False) as show:
-        report = None if show is None else partial(_show, show, pace)
+        report = partial(_show, show, pace)
         worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=report)
     say(f"Wrote the model to {out}." if worked else f"The model in {out} is already trained.")
 

@@ -1,4 +1,4 @@
-"""Progress on a terminal, and silence everywhere else; errors as sentences."""
+"""Progress on a terminal, and as lines everywhere else; errors as sentences."""
 
 import io
 import sys
@@ -25,14 +25,31 @@ def test_a_bar_on_a_terminal_only(monkeypatch, stream, speaks):
     with progress_bar(2) as step:
         assert step("Opening", lambda: 7) == 7
         step("Drawing", lambda: None)
-        assert (step.report is not None) == speaks
     with counting_bar(counted=True) as report:
-        assert (report is not None) == speaks
-        if report is not None:
-            report("Running", 3, 8, "of text")
+        report("Running", 3, 8, "of text")
     say("Wrote it.")
     for words in ("Drawing", "Running", "3/8", "of text", "Wrote it."):
         assert (words in sys.stderr.getvalue()) == speaks
+
+
+def test_what_takes_long_prints_lines_elsewhere_and_the_last(monkeypatch):
+    clock = iter(range(0, 1000, 4))
+    monkeypatch.setattr("gui.commands.steps.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with counting_bar(counted=True) as report:
+        for done in range(8):
+            report("Running", done, 8, "2 min")
+    lines = sys.stderr.getvalue().splitlines()
+    assert lines[0] == "Running: 2 of 8, 2 min"  # after 12 s
+    assert lines[-1] == "Running: 7 of 8, 2 min"
+    assert len(lines) < 8
+    sys.stderr.truncate(0)
+    with progress_bar(9) as step:
+        for number in range(5):
+            step(f"Step {number}", lambda: None)
+        step.report(TransferProgress("wpe.weight", 1_200_000, 3_145_728, 820_000))
+    assert "Step 2: 3 of 9\n" in sys.stderr.getvalue()
+    assert sys.stderr.getvalue().endswith("Downloading wpe.weight: 1.2 MB of 3.1 MB, 820 kB/s\n")
 
 
 def test_a_transfer_on_a_terminal(monkeypatch):
