@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError, NoStepYet
 from geometry.inside.worker import COMMAND as WORKER
 from geometry.inside.worker import main as run_worker
 from gui.commands.arguments import (
@@ -200,7 +200,11 @@ def open_command(
         first = None if source is None else Source.parse(source)
         others = tuple(map(Source.parse, beside or ()))
         if source is not None or beside:
-            _check_soon(first, others, shown, table)
+            try:
+                _check_soon(first, others, shown, table)
+            except NoStepYet:  # the window waits for a training's first step
+                if others or picture is not None:
+                    raise
     # The imports create many objects and no garbage, and collecting takes a tenth of the start. The
     # window collects garbage itself from its first frame on.
     gc.disable()

@@ -46,6 +46,10 @@ class FileChanged(SourceError):
         self.name = name
 
 
+class NoStepYet(SourceError):
+    """A training that has just begun: the source can be opened after its first step."""
+
+
 class NoPositionalEmbeddings(SourceError):
     """The model stores no table of positional embeddings (rotary, ALiBi, relative, ...)."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from geometry.checkpoints.adapters import ADAPTER, ADAPTER_CONFIG, adapter_error, is_adapter
 from geometry.checkpoints.boundary import AGAIN
 from geometry.checkpoints.config import load_json, parse_file, read_json
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import NoStepYet, SourceError
 from geometry.checkpoints.formats.archives import UNTAR, UNZIP, in_archive, members_of
 from geometry.checkpoints.formats.array_store import NpzStore, open_npy
 from geometry.checkpoints.formats.openvino_store import open_openvino
@@ -448,12 +448,14 @@ def weights_in(folder: Path) -> Path:
 
     Raises
     ------
+    NoStepYet
+        The folder is empty.
     SourceError
         There are none, or the choice is ambiguous.
     """
     names = _names_in(folder)
     if not names:
-        raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
+        raise NoStepYet(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
     if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
         return weights_in(inner)
     for beside, weights in _OF_SPACY:

@@ -46,9 +46,21 @@ class cached_property(Generic[T]):  # noqa: N801 – it replaces that of functoo
 
 
 class Memo:
-    """Computes each value once and caches it; safe for several threads."""
+    """Computes each value once and caches it; safe for several threads.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    lasting
+        Those of the memo of an earlier step of the same training; None for none.
+
+    Attributes
+    ----------
+    lasting
+        Values for the memo of a later step, by their keys, of which the newest may be replaced.
+    """
+
+    def __init__(self, lasting: dict[Hashable, Any] | None = None) -> None:
+        self.lasting: dict[Hashable, Any] = {} if lasting is None else lasting
         self._values: dict[Hashable, Any] = {}
         self._turns: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()

@@ -9,7 +9,7 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.result import result
 from geometry.evidence.turning_share import turning_share
-from geometry.history.timelapse import Report, Timelapse
+from geometry.history.timelapse import Indices, Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
 from geometry.measures.shape_fit import HELICES
 from geometry.pca.components import Array
@@ -49,6 +49,21 @@ class Helices:
                 break
         return first
 
+    def taken(self, known: Indices) -> Helices:
+        """Return the fits of another history's snapshots.
+
+        Parameters
+        ----------
+        known : (n,) int64
+            The index here of each of its snapshots; −1 for those that are not fitted, see
+            :meth:`geometry.history.history.History.known_from`.
+        """
+        r2 = np.where(known >= 0, self.r2[known], np.nan)
+        turns = np.where(known >= 0, self.turns[known], np.nan)
+        for array in (r2, turns):
+            array.setflags(write=False)
+        return Helices(r2, turns, tuple(self.best[i] if i >= 0 else None for i in known))
+
 
 def fit_helices(timelapse: Timelapse, report: Report | None = None) -> Helices:
     """Fit every snapshot: the last result of :func:`grow_helices`.
@@ -74,13 +89,15 @@ def fit_helices(timelapse: Timelapse, report: Report | None = None) -> Helices:
     return helices
 
 
-def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
+def grow_helices(timelapse: Timelapse, known: Helices | None = None) -> Iterator[Helices]:
     """Yield partial fits, with one more snapshot each time, from the last to the first.
 
     Parameters
     ----------
     timelapse
         Its aligned coordinates are fitted over the range; fits do not depend on orientation.
+    known
+        Fits of some of its snapshots, which are kept; yielded as they are if they are all.
 
     Raises
     ------
@@ -97,7 +114,12 @@ def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
         )
     r2, turns = np.full(n, np.nan), np.full(n, np.nan)
     best: list[Best | None] = [None] * n
-    for i in range(n - 1, -1, -1):
+    if known is not None:
+        r2, turns, best = known.r2.copy(), known.turns.copy(), list(known.best)
+    missing = [i for i in range(n - 1, -1, -1) if best[i] is None]
+    if known is not None and not missing:
+        yield known
+    for i in missing:
         share = float(timelapse.top3[i])
         shapes = fit_shapes(points[i], turning_share(points[i], share=share, columns=d))
         helix = shapes.fits["helix"]

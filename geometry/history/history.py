@@ -64,6 +64,8 @@ class History:
         What a step is: "step" of a training, or "layer" of a network.
     reference
         The snapshot of the open model; the last one if None.
+    versions : (n,) int64
+        What tells a table from another one of the same step; None if unknown.
     """
 
     name: str
@@ -76,11 +78,12 @@ class History:
     decays: Array | None = None
     unit: Literal["step", "layer"] = "step"
     reference: int | None = None
+    versions: npt.NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.steps) or (self.steps[1:] <= self.steps[:-1]).any():
             raise SourceError(f"The steps of the history {self.source} are not increasing.")
-        for values in (self.steps, self.tokens, self.losses, self.decays):
+        for values in (self.steps, self.tokens, self.losses, self.decays, self.versions):
             if values is not None:
                 if values.shape != self.steps.shape:
                     raise SourceError(
@@ -160,8 +163,31 @@ class History:
             tokens=of(self.tokens),
             losses=of(self.losses),
             decays=of(self.decays),
+            versions=of(self.versions),
             reference=None if self.reference is None else int(np.abs(chosen - self.shown).argmin()),
         )
+
+    def known_from(self, earlier: History | None) -> npt.NDArray[np.int64]:
+        """Find the snapshots that an earlier history of the same training has as well.
+
+        Parameters
+        ----------
+        earlier
+            The same file, as it was read before; None for none.
+
+        Returns
+        -------
+        (n,) int64
+            The index there of each snapshot; −1 for those that are new, or have another table.
+        """
+        none = np.full(self.n_snapshots, -1, np.int64)
+        if earlier is None or (earlier.source, earlier.shape) != (self.source, self.shape):
+            return none
+        if earlier.versions is None or self.versions is None:
+            return none
+        at = np.minimum(np.searchsorted(earlier.steps, self.steps), earlier.n_snapshots - 1)
+        same = (earlier.steps[at] == self.steps) & (earlier.versions[at] == self.versions)
+        return np.where(same, at, none)
 
     def last(self) -> npt.NDArray[np.float32]:
         """Return the last table."""

@@ -20,6 +20,8 @@ from geometry.checkpoints.result import result
 from geometry.history.history import History, Steps
 from geometry.pca.components import Array, row_norms
 
+Rows = npt.NDArray[np.float32]
+
 NEIGHBOURS = 8
 
 STAYS, MOVES = 0.05, 0.5
@@ -72,13 +74,19 @@ class LastPosition:
         return float(self.departures.max())
 
 
-def last_position(history: History) -> LastPosition:
-    """Follow the last position's row through a history.
+def last_rows(history: History, earlier: tuple[History, Rows] | None = None) -> Rows:
+    """Read the last position's row and the eight rows before it at every snapshot.
 
     Parameters
     ----------
     history
         Every table is read once.
+    earlier
+        The same history as it was read before, and its rows: only new tables are read.
+
+    Returns
+    -------
+    (n, 9, d_model) float32, of fewer rows where the table has no nine
 
     Raises
     ------
@@ -86,7 +94,33 @@ def last_position(history: History) -> LastPosition:
         A table cannot be read.
     """
     count = min(NEIGHBOURS, history.n_positions - 1)
-    rows = np.stack([history.table(i)[-count - 1 :] for i in range(history.n_snapshots)])
+    if earlier is None:
+        return np.stack([history.table(i)[-count - 1 :] for i in range(history.n_snapshots)])
+    known = history.known_from(earlier[0])
+    rows = np.empty((history.n_snapshots, count + 1, history.d_model), np.float32)
+    rows[known >= 0] = earlier[1][known[known >= 0]]
+    for i in np.flatnonzero(known < 0):
+        rows[i] = history.table(int(i))[-count - 1 :]
+    return rows
+
+
+def last_position(history: History, rows: Rows | None = None) -> LastPosition:
+    """Follow the last position's row through a history.
+
+    Parameters
+    ----------
+    history
+        Every table is read once, without ``rows``.
+    rows
+        What :func:`last_rows` returns.
+
+    Raises
+    ------
+    SourceError
+        A table cannot be read.
+    """
+    count = min(NEIGHBOURS, history.n_positions - 1)
+    rows = last_rows(history) if rows is None else rows
     decays = None if history.decays is None else history.decays / history.decays[0]
     factors, departures = zip(*(follow(rows[:, k], decays) for k in range(count + 1)), strict=True)
     norms = np.stack([row_norms(snapshot) for snapshot in rows.astype(np.float64)])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.config import load_json
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import NoStepYet, SourceError
 from geometry.checkpoints.formats.position_log import LOG_NAME, read_log
 from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.stores import (
@@ -67,7 +67,7 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
 def _of_log(path: Path, name: str, shape: tuple[int, int] | None) -> History:
     log = read_log(path)
     if not len(log.at):
-        raise SourceError(f"{path} has no table yet.", "Wait for the first step.")
+        raise NoStepYet(f"{path} has no step yet.", "Wait for the first one.")
     _check_shape(path, log.shape, shape)
     tokens, losses = log.records["tokens"], log.records["loss"].astype(np.float32)
     return History(
@@ -78,6 +78,7 @@ def _of_log(path: Path, name: str, shape: tuple[int, int] | None) -> History:
         log.table,
         tokens=None if (tokens < 0).any() else tokens.astype(np.int64),
         losses=None if np.isnan(losses).all() else losses,
+        versions=log.records["table"].astype(np.int64),
     )
 
 

@@ -7,6 +7,8 @@ the 40 largest entries in the squared length, after "Insights into GPT-2's posit
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from geometry.checkpoints.result import result
@@ -44,7 +46,11 @@ class SparseDirections:
     turned: Null
 
 
-def sparse_directions(history: History, report: Report | None = None) -> SparseDirections:
+def sparse_directions(
+    history: History,
+    report: Report | None = None,
+    earlier: tuple[History, SparseDirections] | None = None,
+) -> SparseDirections:
     """Measure how sparse the leading directions are at each step of a training.
 
     Parameters
@@ -53,6 +59,8 @@ def sparse_directions(history: History, report: Report | None = None) -> SparseD
         Every table is read once.
     report
         Called with the share done and a message after each snapshot.
+    earlier
+        The same history as it was read before, and its result: only new tables are read.
 
     Raises
     ------
@@ -60,7 +68,12 @@ def sparse_directions(history: History, report: Report | None = None) -> SparseD
         A table cannot be read.
     """
     n, mass = history.n_snapshots, np.full(history.n_snapshots, np.nan)
-    for i in range(n):
+    new: Iterable[int] = range(n)
+    if earlier is not None:
+        known = history.known_from(earlier[0])
+        mass = np.where(known >= 0, earlier[1].mass[known], np.nan)
+        new = [int(index) for index in np.flatnonzero(known < 0)]
+    for i in new:
         directions = singular_directions(history.table(i))
         values = directions.singular_values[:LEADING]
         nonzero = values > ROUNDING * values[0]
@@ -69,5 +82,7 @@ def sparse_directions(history: History, report: Report | None = None) -> SparseD
         if report is not None:
             report((i + 1) / n, f"Directions at step {history.steps[i]:,}")
     mass.setflags(write=False)
+    if earlier is not None and earlier[0].shape == history.shape:
+        return SparseDirections(history.steps, mass, earlier[1].turned)
     rotated = sparsity_nulls(min(LEADING, *history.shape), history.d_model).mean_mass_top40
     return SparseDirections(history.steps, mass, rotated)

@@ -5,12 +5,13 @@ for all snapshots. This is a single affine map, so motion on the screen is motio
 including that of the mean. **Aligned**: each snapshot in its own mean and components, aligned with
 its neighbour on the side of the open model by an orthogonal Procrustes fit, so that nothing jumps;
 the open model's snapshot is unchanged. Reflections are allowed, since the components' signs are
-arbitrary. In a training, the open model's snapshot is the last one.
+arbitrary. In a training, the open model's snapshot is the last one; while it goes on, the basis
+may be that of a snapshot which was the last one before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from geometry.pca.pca import EIGENVALUE_FLOOR, fit_pca, procrustes_rotation
 
 Basis = Literal["frozen", "aligned"]
 Coordinates = npt.NDArray[np.float32]
+Indices = npt.NDArray[np.int64]
 Report = Callable[[float, str], None]
 
 N_COMPONENTS = 3
@@ -54,6 +56,8 @@ class Timelapse:
         Euclidean norms of all stored rows.
     mean_norms : (n,) float64
         Their mean over the range.
+    basis_step
+        The step of the frozen basis.
     """
 
     steps: Steps
@@ -65,6 +69,7 @@ class Timelapse:
     frozen_variance_ratio: Array
     norms: npt.NDArray[np.float32]
     mean_norms: Array
+    basis_step: int
 
     def coordinates(self, basis: Basis) -> Coordinates:
         """Return one of the two arrays of coordinates, (n, n_positions, 3) float32."""
@@ -84,7 +89,10 @@ class Timelapse:
 
 
 def make_timelapse(
-    history: History, positions: tuple[int, int] | None = None, report: Report | None = None
+    history: History,
+    positions: tuple[int, int] | None = None,
+    report: Report | None = None,
+    earlier: tuple[History, Timelapse] | None = None,
 ) -> Timelapse:
     """Compute the coordinates of every snapshot in advance, so that scrubbing is instant.
 
@@ -96,6 +104,11 @@ def make_timelapse(
         First and last position of the range, both inclusive; 1 to the last if None.
     report
         Called with the share done and a message after each snapshot.
+    earlier
+        The same history as it was read before, and its time-lapse over this range: only new
+        snapshots are read, and the frozen basis stays, until it holds less than half of what the
+        last snapshot's own components do. Then, if there are twice as many snapshots as up to that
+        of the basis, all are computed anew.
 
     Raises
     ------
@@ -104,73 +117,107 @@ def make_timelapse(
     SourceError
         A table cannot be read.
     """
-    n, last = history.n_snapshots, history.n_positions - 1
+    last = history.n_positions - 1
     span = check_range(positions or (min(1, last), last), history.n_positions)
-    frames_at: dict[int, _Frame] = {}
+    if earlier is not None and earlier[1].positions == span:
+        known, lapse = history.known_from(earlier[0]), earlier[1]
+        basis_at = int(np.searchsorted(history.steps, lapse.basis_step))
+        if known[0] >= 0 and lapse.basis_step in history.steps[known >= 0]:
+            work = _Work.after(lapse, known, history, report)
+            work.add(int(index) for index in np.flatnonzero(known < 0))
+            held, own = work.frozen_ratio[-1], work.own_ratio[-1].sum()
+            if held >= own / 2 or history.n_snapshots < 2 * (basis_at + 1):
+                return work.finish(lapse.pca, lapse.basis_step)
     shown = history.shown
-    for i in (*range(shown, -1, -1), *range(shown + 1, n)):
-        table = history.table(i).astype(np.float64)
-        beside = frames_at.get(i + 1 if i < shown else i - 1)
-        with one_thread():
-            frames_at[i] = _frame(table, span, frames_at.get(shown), beside)
-        if report is not None:
-            report(len(frames_at) / n, f"{history.unit.capitalize()} {history.steps[i]:,}")
-    pca = frames_at[shown].own
-    frames = [frames_at[i] for i in range(n)]
-    inside = slice(span[0], span[1] + 1)
-    frozen = np.array([frame.frozen for frame in frames], np.float32)
-    aligned = np.array([frame.aligned for frame in frames], np.float32)
-    own_ratio = np.array([frame.own_ratio for frame in frames])
-    frozen_ratio = np.array([frame.frozen_ratio for frame in frames])
-    norms = np.array([frame.norms for frame in frames], np.float32)
-    mean_norms = norms[:, inside].mean(axis=1, dtype=np.float64)
-    for array in (frozen, aligned, own_ratio, frozen_ratio, norms, mean_norms):
-        array.setflags(write=False)
-    return Timelapse(
-        history.steps, span, frozen, aligned, pca, own_ratio, frozen_ratio, norms, mean_norms
-    )
+    work = _Work(history, span, report)
+    pca = work.add_shown()
+    work.add((*range(shown - 1, -1, -1), *range(shown + 1, history.n_snapshots)))
+    return work.finish(pca, int(history.steps[shown]))
 
 
-@result
-class _Frame:
-    """Results of one snapshot."""
+class _Work:
+    """The arrays of a time-lapse, filled snapshot by snapshot."""
 
-    own: PositionPCA
-    frozen: Array
-    aligned: Array
-    own_ratio: Array
-    frozen_ratio: float
-    norms: Array
+    def __init__(self, history: History, span: tuple[int, int], report: Report | None) -> None:
+        n, rows = history.n_snapshots, history.n_positions
+        self.history, self.span, self._report = history, span, report
+        self._inside = slice(span[0], span[1] + 1)
+        self._pca: PositionPCA | None = None
+        self._done = np.zeros(n, np.bool_)
+        self.frozen = np.empty((n, rows, N_COMPONENTS), np.float32)
+        self.aligned = np.empty_like(self.frozen)
+        self.own_ratio, self.frozen_ratio = np.empty((n, N_COMPONENTS)), np.empty(n)
+        self.norms = np.empty((n, rows), np.float32)
 
+    @classmethod
+    def after(
+        cls, lapse: Timelapse, known: Indices, history: History, report: Report | None
+    ) -> _Work:
+        """Begin with the snapshots of an earlier time-lapse, see :meth:`History.known_from`."""
+        work = cls(history, lapse.positions, report)
+        at = np.flatnonzero(known >= 0)
+        work._pca, work._done[at] = lapse.pca, True
+        for mine, earlier in (
+            (work.frozen, lapse.frozen),
+            (work.aligned, lapse.aligned),
+            (work.own_ratio, lapse.explained_variance_ratio),
+            (work.frozen_ratio, lapse.frozen_variance_ratio),
+            (work.norms, lapse.norms),
+        ):
+            mine[at] = earlier[known[at]]
+        return work
 
-def _frame(
-    table: Array, span: tuple[int, int], shown: _Frame | None, beside: _Frame | None
-) -> _Frame:
-    """Compute one snapshot.
+    def add_shown(self) -> PositionPCA:
+        """Add the snapshot of the open model; return its components, the frozen basis."""
+        self.add((self.history.shown,))
+        assert self._pca is not None
+        return self._pca
 
-    Parameters
-    ----------
-    shown
-        That of the open model; None if it is this one.
-    beside
-        The neighbour on its side.
-    """
-    inside = slice(span[0], span[1] + 1)
-    own = _leading(table, span)
-    aligned = _padded(own.project(table))
-    frozen = aligned if shown is None else _padded(shown.own.project(table))
-    if beside is not None:
-        onto = beside.aligned[inside]
-        aligned = aligned @ procrustes_rotation(aligned[inside], onto).T
-    total = _spread(table[inside])
-    return _Frame(
-        own,
-        frozen,
-        aligned,
-        _padded(own.explained_variance_ratio[None])[0],
-        min(_spread(frozen[inside]) / total, 1.0) if total > 0.0 else 0.0,
-        row_norms(table),
-    )
+    def add(self, indices: Iterable[int]) -> None:
+        """Add snapshots; all but the first one beside one that is there."""
+        for index in indices:
+            table = self.history.table(index).astype(np.float64)
+            with one_thread():
+                self._add(index, table)
+            self._done[index] = True
+            if self._report is not None:
+                unit = self.history.unit.capitalize()
+                share = int(self._done.sum()) / len(self._done)
+                self._report(share, f"{unit} {self.history.steps[index]:,}")
+
+    def _add(self, index: int, table: Array) -> None:
+        inside, own = self._inside, _leading(table, self.span)
+        aligned = _padded(own.project(table))
+        frozen = aligned if self._pca is None else _padded(self._pca.project(table))
+        self._pca = self._pca or own
+        beside = index - 1 if index > 0 and self._done[index - 1] else index + 1
+        if self._done.any():
+            onto = self.aligned[beside, inside].astype(np.float64)
+            aligned = aligned @ procrustes_rotation(aligned[inside], onto).T
+        total = _spread(table[inside])
+        self.frozen[index], self.aligned[index] = frozen, aligned
+        self.own_ratio[index] = _padded(own.explained_variance_ratio[None])[0]
+        held = _spread(frozen[inside]) / total if total > 0.0 else 0.0
+        self.frozen_ratio[index] = min(held, 1.0)
+        self.norms[index] = row_norms(table)
+
+    def finish(self, pca: PositionPCA, basis_step: int) -> Timelapse:
+        """Return the time-lapse."""
+        mean_norms = self.norms[:, self._inside].mean(axis=1, dtype=np.float64)
+        ratios = self.own_ratio, self.frozen_ratio
+        for array in (self.frozen, self.aligned, *ratios, self.norms, mean_norms):
+            array.setflags(write=False)
+        return Timelapse(
+            self.history.steps,
+            self.span,
+            self.frozen,
+            self.aligned,
+            pca,
+            *ratios,
+            self.norms,
+            mean_norms,
+            basis_step,
+        )
 
 
 def _spread(rows: Array) -> float:

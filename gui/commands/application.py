@@ -33,6 +33,8 @@ from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, quara
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
+WATCH_MS = 1000
+"""Time between two looks for later steps of trainings: two of them are shown within 3 s."""
 NO_FRAME_S = 5
 """How long what follows the first frame waits for it."""
 NO_FRAME = Notice(
@@ -195,6 +197,8 @@ class Application(QObject):
         self._seconds.timeout.connect(self._on_second)
         self._seconds.start()
         self._listening = Listening()
+        self._watch = QTimer(self, interval=WATCH_MS)
+        self._watch.timeout.connect(self.controller.watch)
         # Delayed: a job ends before its result is shown or the next job begins.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._check_ready)
@@ -235,6 +239,7 @@ class Application(QObject):
         self._framed = True
         self._soon.start()
         self._garbage.start()
+        self._watch.start()
         # Not earlier: its imports would delay the first frame.
         self.controller.refresh_models()
         self.controller.look_for_recent()
@@ -331,6 +336,7 @@ class Application(QObject):
         if self._closed:
             return
         self._closed = True
+        self._watch.stop()
         self._end_start()
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         if isinstance(self._qt, DesktopApplication):

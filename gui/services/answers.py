@@ -91,6 +91,7 @@ class Answers:
         self._cache: ResultCache[object] = ResultCache(max_bytes)
         self._agreed: dict[Question[object], float] = {}
         self._model: PositionalModel | None = None
+        self._first: PositionalModel | None = None
         self._stream: ResidualStream | None = None
         self._memo = Memo()
         self._wanted: dict[str, Question[object]] = {}
@@ -165,6 +166,16 @@ class Answers:
                 self.cancel(slot)
                 return True
         return False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a visible panel waits for an answer, other than a quiet one."""
+        waiting = (
+            self._running.get(question)
+            for slot, question in self._wanted.items()
+            if slot not in self._quiet
+        )
+        return any(run is not None and run.seen for run in waiting)
 
     def hold(self, slot: str) -> None:
         """Hold a slot's question, as the panel is hidden."""
@@ -282,7 +293,10 @@ class Answers:
         self._give_up_all()
         self._cache.clear()
         self._agreed.clear()
-        self._model, self._stream, self._memo = self._session.model, None, Memo()
+        before, self._first = self._first, self._session.first_model
+        goes_on = self._first is not None and self._first is before
+        self._model, self._stream = self._session.model, None
+        self._memo = Memo(self._memo.lasting if goes_on else None)
         self._session.answers = MappingProxyType({})
 
     # ---- results -------------------------------------------------------------------------

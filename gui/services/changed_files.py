@@ -1,9 +1,9 @@
-"""Changed files of open models: reported once, and opened again on request."""
+"""Changed files of open models: a training is followed, other changes are reported once."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -11,6 +11,7 @@ from weakref import WeakSet
 from geometry.checkpoints.errors import FileChanged
 from gui.services.jobs.jobs import Job, Jobs
 from gui.services.notices import notice_of
+from gui.services.origins import may_go_on, progress_shown, training_progress, training_state
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -24,18 +25,34 @@ ADVICE = "What is shown was computed from the earlier file. Open it again to rea
 
 
 class ChangedFiles:
-    """Compares the files of all open models with their state at opening, and reports a change.
+    """Compares the files of all open models with their state at opening.
 
-    Each model has at most one notice, even after it was closed.
+    Where a training has gone on, its later step is opened. Other changes are reported: each model
+    has at most one notice, even after it was closed.
 
     Parameters
     ----------
     open_again
         Opens the model with a key again.
+    follow
+        Opens the later step of the training of the model with a key; called with that and with a
+        function for its error.
+    busy
+        Whether the panels have not yet answered about the model that is shown; a later step, which
+        would cancel that, waits.
     """
 
-    def __init__(self, session: Session, jobs: Jobs, open_again: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        open_again: Callable[[int], None],
+        follow: Callable[[int, Callable[[Exception], None]], None],
+        busy: Callable[[], bool],
+    ) -> None:
         self._session, self._jobs, self._open_again = session, jobs, open_again
+        self._follow, self._busy = follow, busy
+        self._looking = False
         self._reported: WeakSet[PositionalModel] = WeakSet()
         self._any = False
         self._count = len(session.open_models)
@@ -48,6 +65,14 @@ class ChangedFiles:
         self._listening.stop()
         self._jobs.cancel(SLOT)
 
+    def watch(self) -> None:
+        """Look for later steps of trainings, unless a disk has not answered the last look yet.
+
+        Called about every second; there is nothing to do without a training.
+        """
+        if not self._looking and any(may_go_on(model) for _, model in self._models()):
+            self.look()
+
     def look(self, error: FileChanged | None = None) -> None:
         """Compare the files on a thread, since a disk on the network may not answer.
 
@@ -58,18 +83,24 @@ class ChangedFiles:
             none of the models.
         """
         models = dict(self._models())
+        trainings = {key: model for key, model in models.items() if may_go_on(model)}
 
-        def find() -> dict[int, FileChanged]:
+        def find() -> tuple[dict[int, FileChanged], dict[int, Hashable]]:
             errors = {}
             for key, model in models.items():
                 try:
                     model.check_files()
                 except FileChanged as changed:
                     errors[key] = changed
-            return errors
+            return errors, {key: training_progress(model) for key, model in trainings.items()}
 
-        def on_result(errors: dict[int, FileChanged]) -> None:
+        def on_result(found: tuple[dict[int, FileChanged], dict[int, Hashable]]) -> None:
+            self._looking = False
+            errors, progress = found
             present = dict(self._models())
+            for key, model in trainings.items():
+                if present.get(key) is model and progress[key] is not None:
+                    self._go_on(key, model, progress[key], errors.pop(key, None))
             # A closed model may be restored by undo.
             for model in set(self._reported).difference(present.values()):
                 self._reported.discard(model)
@@ -79,10 +110,29 @@ class ChangedFiles:
                 self._session.notice = notice_of(error, str(error))
 
         def on_error(failed: Exception) -> None:
+            self._looking = False
             log.error("The files could not be compared", exc_info=failed)
 
+        self._looking = True
         # With ``stop``, it has its own thread.
-        self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None))
+        self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None, counted=False))
+
+    def _go_on(
+        self, key: int, model: PositionalModel, progress: Hashable, changed: FileChanged | None
+    ) -> None:
+        """Show how far a training has come, and open its later step if there is one."""
+        for listed in self._session.open_models:
+            if listed.key == key:
+                listed.session.training_state = training_state(progress)
+        if (changed is None and progress == progress_shown(model)) or self._busy():
+            return
+
+        def on_error(error: Exception) -> None:
+            log.info("A later step of %s could not be opened", model.name, exc_info=error)
+            if changed is not None and dict(self._models()).get(key) is model:
+                self._report({key: changed})
+
+        self._follow(key, on_error)
 
     def open_again(self, model: PositionalModel) -> None:
         """Open a model again, if it is still open."""

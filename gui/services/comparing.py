@@ -531,12 +531,20 @@ class Comparing:
         """Open a model again, because its files have changed."""
         self._models[key].opening.open_again()
 
+    def follow(self, key: int, on_error: Callable[[Exception], None]) -> None:
+        """Open a later step of a model's training; see :meth:`Opening.follow`."""
+        self._models[key].opening.follow(on_error)
+
     def _show(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
         components = {"components": opened.curve.components}
         model.show(wanted, opened, more=components, ahead=False)
 
     def _on_opened(self, model: SessionModel, wanted: OpenRequest, opened: Opened) -> None:
         session, name = self._session, self.name_apart(opened.model, self._key_of(model))
+        if wanted.later:
+            model.show(wanted, opened)
+            self._change(self._key_of(model), source=opened.model.source, name=name)
+            return
         self._show(model, wanted, opened)
         self._change(self._key_of(model), source=opened.model.source, name=name, failed="")
         self._share_range()

@@ -75,7 +75,13 @@ class Controller:
             self._show_loaded,
             lambda: self.changed_files.look(),
         )
-        self.changed_files = ChangedFiles(session, jobs, self.comparing.open_again)
+        self.changed_files = ChangedFiles(
+            session,
+            jobs,
+            self.comparing.open_again,
+            self.comparing.follow,
+            lambda: self.answers.busy,
+        )
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
         self._timeline = TimelineFollower(session)
         self.hub_search = HubSearch(session, jobs, self.fetching, self._fail)
@@ -222,6 +228,14 @@ class Controller:
             )
         return True
 
+    def watch(self) -> None:
+        """Look for later steps of open trainings, and for the first one of one that has begun.
+
+        Called every second.
+        """
+        self.opening.look_for_first_step()
+        self.changed_files.watch()
+
     def refresh_models(self) -> None:
         """Read the catalogue again, with the models that are on this machine."""
         self.jobs.start(
@@ -249,6 +263,10 @@ class Controller:
 
     def _on_opened(self, wanted: OpenRequest, opened: Opened) -> None:
         name = self.comparing.name_apart(opened.model, self.session.current_key)
+        if wanted.later:
+            listed = self.comparing.in_place(opened.model.source, name)["open_models"]
+            self._current.show(wanted, opened, more={"open_models": listed})
+            return
         with self.comparing.step(f"opening {name}"):
             work_file = self.session.work_file if wanted.again else ""
             listed = self.comparing.in_place(opened.model.source, name)

@@ -38,7 +38,7 @@ class Fitter:
         self._session, self._jobs = session, jobs
         self._on_error = on_error
         self.fast: RangePCA | None = None
-        self._following = False
+        self._following = self._quiet = False
         self._exactly: Hashable = None  # key of the exact fit in progress
         self._cache: ResultCache[PositionPCA] = ResultCache(max_bytes=64 << 20)
         events = session.events
@@ -64,7 +64,7 @@ class Fitter:
         for slot in ("exact", "prepare"):
             self._jobs.cancel(slot)
 
-    def use(self, fast: RangePCA, *, ahead: bool = True) -> None:
+    def use(self, fast: RangePCA, *, ahead: bool = True, quietly: bool = False) -> None:
         """Fit another model's table, whose curve is shown already.
 
         Parameters
@@ -73,8 +73,10 @@ class Fitter:
             Fits its ranges while dragging.
         ahead
             Whether to prepare it now, and not on the first drag.
+        quietly
+            Whether to fit it without a status, as it is one of many models in a row.
         """
-        self.fast = fast
+        self.fast, self._quiet = fast, quietly
         model = self._session.model
         assert model is not None
         # Computing the digest for the cache key takes a while, so not between two frames.
@@ -96,6 +98,7 @@ class Fitter:
         model, fast, session = self._session.model, self.fast, self._session
         if model is None or fast is None:
             return
+        self._quiet = False
         if not self._is_shown():  # already shown after the first of two simultaneous changes
             small = model.W_pos.size <= INLINE_SIZE
             if small and fast.is_ready(session.positions):
@@ -204,7 +207,7 @@ class Fitter:
 
     def _report_status(self, status: str) -> None:
         """Report the state of the fit, unless an opening is being reported."""
-        if not self._session.opening:
+        if not self._session.opening and not self._quiet:
             self._session.status = status
 
     def _show(self, pca: PositionPCA, model: PositionalModel) -> None:

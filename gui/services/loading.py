@@ -55,6 +55,7 @@ class OpenRequest:
     fresh: bool = False  # Whether to ask the Hub for the revision's current commit
     again: bool = False  # Whether it is reopened because its files have changed
     clip: bool = False  # Whether the range is clipped to the table
+    later: bool = False  # Whether it is a later step of the training of the shown model
     if_there: bool = False  # Whether to open it with its default table if it has no such table
     # The sources that a project names, while the user has not agreed to look them up on the Hub.
     unasked: tuple[Source, ...] = ()

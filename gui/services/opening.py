@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.errors import NoStepYet
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Job, Jobs, T
 from gui.services.loading import (
@@ -43,6 +44,8 @@ class Opening:
         The request behind the shown model.
     wanted
         The last request, whether it is in progress, failed, or shown; None if there is none.
+    waiting
+        The request of a training that has no step yet; None if there is none.
     may_open
         Called with a source before it is opened, and with a function that opens it; returns False
         if the shown model stays, perhaps until that function is called.
@@ -62,6 +65,9 @@ class Opening:
         self.shown: OpenRequest | None = None
         self.failed: OpenRequest | None = None
         self.wanted: OpenRequest | None = None
+        self.waiting: OpenRequest | None = None
+        self._looking = False  # Whether a step of that is being looked for
+        self._following = False  # Whether a later step is being opened
         self._progress: TransferProgress | None = None
         self._notice: Notice | None = None  # As the last opening began
 
@@ -77,6 +83,7 @@ class Opening:
 
     def _begin(self, wanted: OpenRequest, instead: Source | None) -> None:
         self._jobs.cancel("first")
+        self._stop_waiting()
         self._notice = self._session.notice
         self._start(wanted, instead)
 
@@ -142,7 +149,14 @@ class Opening:
     def take(self, wanted: OpenRequest) -> None:
         """Record the request of the shown model, whether it was opened here or elsewhere."""
         self.shown = self.wanted = replace(
-            wanted, whole=False, fresh=False, again=False, clip=False, if_there=False, unasked=()
+            wanted,
+            whole=False,
+            fresh=False,
+            again=False,
+            clip=False,
+            later=False,
+            if_there=False,
+            unasked=(),
         )
 
     def retry(self, *, whole: bool = False, table: str | None = None) -> None:
@@ -167,8 +181,47 @@ class Opening:
         if self.shown is not None:
             self.open(replace(self.shown, positions=self._session.positions, again=True, clip=True))
 
+    def follow(self, on_error: Callable[[Exception], None]) -> None:
+        """Open a later step of the shown model's training, in the background.
+
+        Nothing changes if this fails, or if something else is shown by then; nor while one is being
+        opened already.
+        """
+        session, shown, model = self._session, self.shown, self._session.model
+        if shown is None or model is None or session.dragging or self._following:
+            return
+        self._following = True
+        view = session.positions, session.components
+        wanted = replace(shown, positions=session.positions, clip=True, later=True)
+
+        def fail(error: Exception) -> None:
+            self._following = False
+            on_error(error)
+
+        def show(opened: Opened) -> None:
+            self._following = False
+            same_view = view == (session.positions, session.components)
+            if session.model is model and same_view and not session.dragging:
+                same_shape = opened.model.W_pos.shape == model.W_pos.shape
+                request = wanted if same_shape else replace(wanted, later=False, again=True)
+                self._on_opened(replace(request, table=opened.table), opened)
+
+        fetch = self._fetch(wanted)
+        self._jobs.start(
+            "follow", Job(fetch, show, fail, on_progress=self._on_progress, stop=fetch.stop)
+        )
+
+    def look_for_first_step(self) -> None:
+        """Try again to open a training that had no step, unless that is in progress."""
+        wanted = self.waiting
+        if wanted is None or self._looking:
+            return
+        self._looking = True
+        self._start_job(wanted, lambda error: self._fail(error, wanted, None), counted=False)
+
     def cancel(self) -> None:
         """Cancel the opening; the open model stays."""
+        self._stop_waiting()
         for slot in ("first", "open"):
             self._jobs.cancel(slot)
         self._session.change(opening=None, transfer=None, status="Opening cancelled")
@@ -194,10 +247,7 @@ class Opening:
         self.open(replace(shown, positions=session.positions, fresh=True))
 
     def _start(self, wanted: OpenRequest, instead: Source | None = None) -> None:
-        session, network = self._session, self._fetching.network
-        look = InitialView(
-            session.components, session.norms_centred, session.first_range, session.tables
-        )
+        session = self._session
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         status = f"{verb} {wanted.source.name}…"
         self._progress, self.wanted = None, wanted
@@ -206,20 +256,39 @@ class Opening:
             self.clear_notice()
             session.change(opening=wanted.source, status=status, transfer=self._progress)
 
-        fetch = Fetch(lambda transfer: load(wanted, look, lambda: network(transfer, wanted)))
+        self._start_job(wanted, lambda error: self._fail(error, wanted, instead), announce)
+        if session.opening:
+            announce()  # replaces the cancelled opening
+
+    def _start_job(
+        self,
+        wanted: OpenRequest,
+        on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
+        *,
+        counted: bool = True,
+    ) -> None:
+        fetch = self._fetch(wanted)
         self._jobs.start(
             "open",
             Job(
                 fetch,
                 lambda opened: self._show(replace(wanted, table=opened.table), opened),
-                lambda error: self._fail(error, wanted, instead),
-                announce,
+                on_error,
+                on_slow,
                 on_progress=self._on_progress,
                 stop=fetch.stop,
+                counted=counted,
             ),
         )
-        if session.opening:
-            announce()  # replaces the cancelled opening
+
+    def _fetch(self, wanted: OpenRequest) -> Fetch[Opened]:
+        """Return the work of loading a model for the session's view."""
+        session, network = self._session, self._fetching.network
+        look = InitialView(
+            session.components, session.norms_centred, session.first_range, session.tables
+        )
+        return Fetch(lambda transfer: load(wanted, look, lambda: network(transfer, wanted)))
 
     def _on_progress(self, progress: TransferProgress) -> None:
         self._progress = progress
@@ -227,6 +296,7 @@ class Opening:
             self._session.transfer = progress
 
     def _show(self, wanted: OpenRequest, opened: Opened) -> None:
+        self._stop_waiting()
         session, before, commit = self._session, self._session.model, opened.model.commit
         name = wanted.source.name
         old = "" if before is None or not wanted.fresh else before.commit or ""
@@ -243,9 +313,18 @@ class Opening:
             )
 
     def _fail(self, error: Exception, wanted: OpenRequest, instead: Source | None) -> None:
+        self._stop_waiting()
+        name = wanted.source.full_name
+        if isinstance(error, NoStepYet) and instead is None:
+            self.waiting = wanted
+            status = f"Waiting for the first step of {name}…"
+            self._session.change(opening=wanted.source, transfer=None, status=status)
+            return
         self._session.change(opening=None, transfer=None)
         self.failed = wanted
-        name = wanted.source.full_name
         self._on_error(error, f"{name} could not be opened", wanted.source)
         if instead is not None:
             self._start(OpenRequest(instead))
+
+    def _stop_waiting(self) -> None:
+        self.waiting, self._looking = None, False

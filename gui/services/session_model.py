@@ -14,9 +14,11 @@ from gui.services.fitting import Fitter
 from gui.services.jobs.jobs import Jobs
 from gui.services.loading import Opened, OpenRequest
 from gui.services.opening import Opening
+from gui.services.origins import progress_shown, training_state
 from gui.services.pair_measuring import Measuring, PairMeasuring
 from gui.state.guides import NO_GUIDES
 from gui.state.session import Session
+from gui.state.turn import turn_onto
 from gui.state.values import Fields
 from gui.style.listening import Listening
 
@@ -96,7 +98,8 @@ class SessionModel:
         Parameters
         ----------
         wanted, opened
-            The request, and the loaded model.
+            The request, and the loaded model. If that is a later step of the shown one's training,
+            the view and the panels' results stay.
         first, more
             Further fields of the session that change with it; whether their events come before or
             after those of the model.
@@ -107,7 +110,11 @@ class SessionModel:
         session, model = self.session, opened.model
         self.opening.take(wanted)
         self._fitter.pause()
+        if wanted.later:
+            self._show_later(opened, {**first, **more})
+            return
         session.change(
+            first_model=model,
             **first,
             # Drawn before the panels start.
             curve=opened.curve,
@@ -127,6 +134,23 @@ class SessionModel:
             opening=None,
             transfer=None,
             status="Ready",
+            training_state=training_state(progress_shown(model)),
             **more,
         )
         self._fitter.use(opened.fast, ahead=ahead)
+
+    def _show_later(self, opened: Opened, more: Fields) -> None:
+        """Show a later step of the model's training: the view and the results stay until then."""
+        session, curve, before = self.session, opened.curve, self.session.curve
+        turn = np.eye(3)
+        if before is not None and before.components == curve.components:
+            turn = turn_onto(curve, before, session.turn)
+        session.change(
+            curve=curve,
+            model=opened.model,
+            turn=turn,
+            norms=self._measuring.as_wanted(opened.norms, opened.model),
+            training_state=training_state(progress_shown(opened.model)),
+            **more,
+        )
+        self._fitter.use(opened.fast, ahead=False, quietly=True)

@@ -44,7 +44,9 @@ class TimelineFollower:
         if before is not None and before.timelapse is training.timelapse:
             return
         snapshot = session.snapshot
-        if before is not None and snapshot is not None:
+        if before is not None and snapshot == before.n_snapshots - 1:
+            snapshot = len(training.history.steps) - 1  # the last step stays the last one
+        elif before is not None and snapshot is not None:
             # A new history may have other steps: the nearest one is shown.
             snapshot = nearest_step(training.history.steps, int(before.history.steps[snapshot]))
         elif snapshot is not None:  # from saved work, perhaps of another training

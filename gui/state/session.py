@@ -250,6 +250,8 @@ class Documents:
 
     # The current model, or None.
     model: PositionalModel | None = field(default=None, metadata=traits(drawn=True))
+    # The model as it was opened: another one if ``model`` is a later step of its training.
+    first_model: PositionalModel | None = None
     opening: Source | None = None  # What is being opened, after a short delay
     # The active download from the Hub, after a short delay; None for none.
     transfer: TransferProgress | None = None
@@ -265,6 +267,7 @@ class Documents:
     gathered: History | None = None
     # State of the search for the open model's checkpoints; None before the first search.
     gathering: DownloadState | None = None
+    training_state: str = ""  # How far the open model's training has come, if its files tell
     work: Work | None = None  # The saved work opened last; emitted when the session shows it
     columns: tuple[PositionColumn, ...] = ()  # Columns of the user's table that was read last
     # The file of saved work that is shown, as an absolute path; "" for work without a file.

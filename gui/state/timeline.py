@@ -60,9 +60,9 @@ class TrainingTimeline:
 
     def basis_caption(self, snapshot: int) -> str:
         """Describe the components, and the share of variance they explain."""
-        unit, shown = self.history.unit, self.history.shown
+        unit = self.history.unit
         if self.basis == "frozen":
-            number = format_count(int(self.timelapse.steps[shown]))
+            number = format_count(self.timelapse.basis_step)
             share = float(self.timelapse.frozen_variance_ratio[snapshot])
             held = format_percent(share)
             return f"PC 1–3 of {unit} {number} explain {held} of the variance at this {unit}"

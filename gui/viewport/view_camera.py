@@ -107,7 +107,7 @@ class ViewCamera(QObject):
         return self._moves.moving
 
     def has_framed(self, model: object) -> bool:
-        """Return whether the curve of a model has been framed."""
+        """Return whether the curve of a model has been framed, as it was when it was opened."""
         return model is self._framed_model
 
     # ---- user control ------------------------------------------------------------------
@@ -273,7 +273,7 @@ class ViewCamera(QObject):
         framed by the next :meth:`settle`: in its own side view, if the last one was in its side
         view, otherwise from the same direction.
         """
-        curve, same_model = self._session.curve, self.has_framed(self._session.model)
+        curve, same_model = self._session.curve, self.has_framed(self._session.first_model)
         shown = None if curve is None else (curve.pca.positions, curve.components)
         another = shown is not None and shown != self._followed
         if self._session.dragging:
@@ -290,7 +290,7 @@ class ViewCamera(QObject):
         if same_model:
             self._fit_texts()
         else:
-            self._framed_model, self._follows = self._session.model, True
+            self._framed_model, self._follows = self._session.first_model, True
             self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
 
     def _fit_texts(self) -> None:

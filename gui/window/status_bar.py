@@ -1,4 +1,4 @@
-"""The status bar: current work, downloads, network."""
+"""The status bar: current work, downloads, a training that goes on, network."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class StatusBar(QStatusBar):
         super().__init__()
         self._session = session
         self.status, self.jobs, self.offline = label(), label(), label("Offline")
+        self.training = label()
         self.fetch = FetchStatus(theme)
         self.fetch.cancelRequested.connect(self.cancelRequested)
         self.offline.setToolTip(wrapped(OFFLINE))
@@ -40,10 +41,12 @@ class StatusBar(QStatusBar):
         self._over = QTimer(self, interval=SHOWN_MS, singleShot=True)
         self._over.timeout.connect(self._on_over)
         self.status.setContentsMargins(GRID // 2, 0, GRID, 0)
+        self.training.setContentsMargins(GRID, 0, GRID, 0)
         self.offline.setContentsMargins(GRID, 0, GRID, 0)
         self.setFixedHeight(HEIGHT)
         self.addWidget(self.status)
         self.addPermanentWidget(self.fetch, 1)
+        self.addPermanentWidget(self.training)
         self.addPermanentWidget(self.offline)
         self.addPermanentWidget(self.jobs)
         events = session.events
@@ -51,8 +54,10 @@ class StatusBar(QStatusBar):
         self._listening.to(events.status, self._on_status_changed)
         self._listening.to(events.transfer, self._on_transfer_changed)
         self._listening.to(events.offline, self._on_offline_changed)
+        self._listening.to(events.training_state, self._on_training_changed)
         self._listening.to(events.jobs, self._on_jobs_changed)
         self._on_offline_changed()
+        self._on_training_changed()
         self._on_transfer_changed()
 
     def set_theme(self, theme: Theme) -> None:
@@ -84,6 +89,10 @@ class StatusBar(QStatusBar):
 
     def _on_offline_changed(self) -> None:
         self.offline.setVisible(self._session.offline)
+
+    def _on_training_changed(self) -> None:
+        self.training.setText(self._session.training_state)
+        self.training.setVisible(bool(self._session.training_state))
 
     def _on_jobs_changed(self) -> None:
         if not self._jobs_due.isActive():

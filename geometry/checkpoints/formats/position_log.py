@@ -10,14 +10,16 @@ appends; a step that is recorded again takes the place of that and of all later 
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.checkpoints.errors import FileChanged, SourceError
+from geometry.checkpoints.errors import FileChanged, NoStepYet, SourceError
 from geometry.checkpoints.identity import identity_of
 from geometry.checkpoints.stores import (
     FloatArray,
@@ -53,11 +55,16 @@ RECORD = np.dtype(
         ("unused", "V24"),
     ]
 )
+_NOTHING = np.zeros(0, RECORD), np.zeros(0, np.int64)
+"""Records and their numbers in the file, of none."""
 _ENDED_AT = 12
 """Place of "ended" in the header."""
 _HEAD = 36
 """Bytes of a record before "head"."""
 MAX_NUMBERS = 2**31
+TICK_NS = 2_000_000_000
+"""A file that was written more recently may be written again without another time stamp: file
+systems count time in steps of up to two seconds."""
 AGAIN = "Remove it, and log again."
 
 
@@ -147,18 +154,28 @@ def make_record(
     return record
 
 
+_read_before: WeakValueDictionary[str, LoggedTables] = WeakValueDictionary()
+"""What was read of logs that are in use, by their paths."""
+
+
 def read_log(path: Path) -> LoggedTables:
-    """Read the heads of all records.
+    """Read the heads of all records; of a log in use only those that are new.
 
     Raises
     ------
+    NoStepYet
+        It has not even a header.
     SourceError
         It is not such a log, of a newer version, or cannot be read.
     """
+    known = _read_before.get(os.fspath(path))
     with reading_file(path, AGAIN):
         file = GrowingFile(path)
+        settled = time.time_ns() - file.identity.mtime_ns > TICK_NS
+        if known is not None and settled and known.file.identity == file.identity:
+            return known
         if file.size() < HEADER.itemsize:
-            raise SourceError(f"{path} has no table yet.", "Wait for the first step.")
+            raise NoStepYet(f"{path} has no step yet.", "Wait for the first one.")
         header = file.read_at(0, HEADER.itemsize).view(HEADER)[0]
         shape, bits = (int(header["rows"]), int(header["columns"])), int(header["bits"])
         if header["magic"] != MAGIC:
@@ -171,25 +188,61 @@ def read_log(path: Path) -> LoggedTables:
         fits = bits in (16, 32) and 0 < shape[0] * shape[1] <= MAX_NUMBERS
         if not fits or header["checksum"] != _checksum(header):
             raise SourceError(f"The header of {path} is damaged.", AGAIN)
-        heads = _heads(file, table_size(shape, bits))
-    at = _in_order(heads)
-    log = LoggedTables(file, shape, bits, bool(header["ended"]), heads[at], at, len(heads))
-    return _without_torn(log)
+        log = LoggedTables(file, shape, bits, bool(header["ended"]), *_NOTHING, 0)
+        if known is not None and _goes_on(known, log):
+            log = replace(log, records=known.records, at=known.at, written=known.written)
+        log = _with_new_records(log)
+    _read_before[os.fspath(path)] = log
+    return log
 
 
-def _heads(file: GrowingFile, nbytes: int) -> npt.NDArray[np.void]:
-    """Return the heads of complete records, up to the first damaged one."""
-    size = RECORD.itemsize + nbytes
-    count = (file.size() - HEADER.itemsize) // size
-    heads = np.zeros(count, RECORD)
-    with file.opened() as opened:
-        for number in range(count):
-            opened.seek(HEADER.itemsize + number * size)
+def _goes_on(known: LoggedTables, log: LoggedTables) -> bool:
+    """Return whether a log was only appended to since it was read."""
+    before, now = known.file.identity, log.file.identity
+    same_file = (before.device, before.inode) == (now.device, now.inode)
+    if not same_file or (known.shape, known.bits) != (log.shape, log.bits):
+        return False
+    # Another file may have got its inode: its last record would be another one.
+    last = known.written - 1
+    return last < 0 or _heads(log, last, known.written).tobytes() == known.records[-1:].tobytes()
+
+
+def _with_new_records(log: LoggedTables) -> LoggedTables:
+    """Read the heads of complete records after those that are known, up to a damaged one."""
+    size = RECORD.itemsize + table_size(log.shape, log.bits)
+    count = (log.file.size() - HEADER.itemsize) // size
+    heads = _heads(log, log.written, count)
+    at = log.written + np.arange(len(heads))
+    if len(heads) and _is_torn(replace(log, records=heads, at=at)):
+        heads, at = heads[:-1], at[:-1]
+    records, at = np.concatenate([log.records, heads]), np.concatenate([log.at, at])
+    kept, written = _in_order(records), log.written + len(heads)
+    return replace(log, records=records[kept], at=at[kept], written=written)
+
+
+def _is_torn(log: LoggedTables) -> bool:
+    """Return whether the table of the last record is not all there."""
+    try:
+        log.table(len(log.at) - 1)
+    except FileChanged:
+        raise
+    except SourceError:
+        return True
+    return False
+
+
+def _heads(log: LoggedTables, first: int, end: int) -> npt.NDArray[np.void]:
+    """Return the heads of some records, up to the first damaged one."""
+    size = RECORD.itemsize + table_size(log.shape, log.bits)
+    heads = np.zeros(max(end - first, 0), RECORD)
+    with log.file.opened() as opened:
+        for index in range(len(heads)):
+            opened.seek(HEADER.itemsize + (first + index) * size)
             data = opened.read(RECORD.itemsize)
             head = np.frombuffer(data, RECORD, 1)[0] if len(data) == RECORD.itemsize else None
             if head is None or head["head"] != crc32(data[:_HEAD]):
-                return heads[:number]
-            heads[number] = head
+                return heads[:index]
+            heads[index] = head
     return heads
 
 
@@ -199,18 +252,6 @@ def _in_order(heads: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     later = np.minimum.accumulate(steps[::-1])[::-1]  # the least step from here on
     after = np.append(later[1:], np.iinfo(np.int64).max)
     return np.flatnonzero(steps < after)
-
-
-def _without_torn(log: LoggedTables) -> LoggedTables:
-    """Leave out the last record if its table is not all there."""
-    if len(log.at) and log.at[-1] == log.written - 1:
-        try:
-            log.table(len(log.at) - 1)
-        except FileChanged:
-            raise
-        except SourceError:
-            return replace(log, records=log.records[:-1], at=log.at[:-1], written=log.written - 1)
-    return log
 
 
 def _checksum(header: npt.NDArray[np.void]) -> int:

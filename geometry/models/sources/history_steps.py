@@ -13,9 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
-from geometry.checkpoints.errors import SourceError
-from geometry.checkpoints.formats.position_log import LOG_NAME, read_log
+from geometry.checkpoints.errors import NoStepYet, SourceError
+from geometry.checkpoints.formats.position_log import LOG_NAME, LoggedTables, read_log
 from geometry.checkpoints.formats.safetensors_store import read_header
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
@@ -74,6 +75,22 @@ class StepStore(OnThisMachine):
             return self._read()
 
 
+class LastLogged(OneTable):
+    """The last table of a log, which stays as it is while the training goes on.
+
+    Parameters
+    ----------
+    name, values
+        As of :class:`geometry.models.sources.computed.OneTable`.
+    log
+        The log as it was read.
+    """
+
+    def __init__(self, name: str, values: npt.NDArray[np.float64], log: LoggedTables) -> None:
+        super().__init__(name, values)
+        self.log = log
+
+
 def find_step(path: Path) -> tuple[Path, int] | None:
     """Return the history and the step that a path stands for; None if it is not a step."""
     match = _STEP.fullmatch(path.name)
@@ -130,7 +147,7 @@ def open_step(
     file
         ``history.safetensors`` or ``positions.log``.
     step
-        One of its steps; the last one if None, as the model at the end.
+        One of its steps; the last one of ``positions.log`` if None, as the model at the end.
     source
         What the user opened.
     whole
@@ -140,12 +157,15 @@ def open_step(
     ------
     NoStep
         The history has no such step.
+    NoStepYet
+        It has none.
     SourceError
         The file is damaged.
     """
-    steps, store_of = (_of_log if file.name == LOG_NAME else _of_tensors)(file)
+    log = read_log(file) if file.name == LOG_NAME else None
+    steps, store_of = _of_tensors(file) if log is None else _of_log(log)
     if not steps:
-        raise NoStep(f"{file} has no step yet.", "Open it again later.")
+        raise NoStepYet(f"{file} has no step yet.", "Wait for the first one.")
     if step is not None and step not in steps:
         raise NoStep(
             f"{file.parent} has no step {step}.", f"It has {len(steps)}, up to step {steps[-1]}."
@@ -153,8 +173,8 @@ def open_step(
     index = len(steps) - 1 if step is None else steps.index(step)
     name = f"step {steps[index]}"
     store: TensorStore = store_of(index, name)
-    if step is None:  # a table that stays as it is while the training goes on
-        store = OneTable(name, store.read(name).astype(np.float64))
+    if step is None and log is not None:
+        store = LastLogged(name, store.read(name).astype(np.float64), log)
     return PositionalModel(
         store,
         Architecture(table=name),
@@ -183,9 +203,8 @@ def _of_tensors(file: Path) -> tuple[list[int], Callable[[int, str], StepStore]]
     return steps, store
 
 
-def _of_log(file: Path) -> tuple[list[int], Callable[[int, str], StepStore]]:
+def _of_log(log: LoggedTables) -> tuple[list[int], Callable[[int, str], StepStore]]:
     """Return the steps of ``positions.log``, and what makes the store of one."""
-    log = read_log(file)
 
     def store(index: int, name: str) -> StepStore:
         return StepStore(log.file, log.region(index, name).info, lambda: log.table(index))

@@ -153,6 +153,8 @@ def open_model(
         It cannot be opened; for a model on the Hub usually a :class:`geometry.hub.faults.HubError`.
     Cancelled
         The network's transfer was cancelled.
+    NoStepYet
+        The folder is empty, or its log of positions: it is that of a training which has just begun.
     NoPositionalEmbeddings
         The family stores no table of positions.
     UnknownArchitecture

@@ -112,6 +112,7 @@ class ResultPanel(Panel):
         self._ready: Answer | None = None
         self._menu: QMenu | None = None
         self._followed: PositionalModel | None = None
+        self._first_model = session.first_model
         self._in_front, self._stale = True, False
         self._grid = Listening()
         self._guided: object = None
@@ -596,8 +597,11 @@ class ResultPanel(Panel):
 
     def _on_model_changed(self) -> None:
         self._asked = None  # it may hold large data of the previous model
-        if self.spec.keeps_result and self.session.model and self._ready is not None:
-            # The result contains the names of its models: it stays until there is a new one.
+        first, self._first_model = self._first_model, self.session.first_model
+        keeps = self.spec.keeps_result or (first is not None and first is self._first_model)
+        if keeps and self.session.model and self._ready is not None:
+            # The result contains the names of its models, or is of an earlier step of the same
+            # training: it stays until there is a new one.
             self._answer = None
             self._follow_model()
             self.ask()

@@ -49,12 +49,14 @@ class TrainingBody(PanelBody):
         for signal, slot in (
             (session.events.timeline, self._on_timeline_changed),
             (session.events.snapshot, self._on_snapshot_changed),
+            (session.events.training_state, self.player.show_state),
             (session.events.gathered, lambda: self.checkpoints.setChecked(False)),
             (session.events.model, self._follow_model),
         ):
             self._listening.to(signal, slot)
         self._on_timeline_changed()
         self._on_snapshot_changed()
+        self.player.show_state(session.training_state)
         self._follow_model()
 
     def _lay_out(self) -> None:

@@ -118,9 +118,11 @@ def share_lines(view: View) -> list[Line]:
 
 
 def _shown(view: View) -> str:
-    """Name the snapshot of the open model."""
-    history = view.result.history
-    return "last" if history.unit == "step" else f"layer {history.steps[history.shown]}"
+    """Name the snapshot whose components are fixed."""
+    history, step = view.result.history, view.result.timelapse.basis_step
+    if history.unit == "step" and step == history.steps[-1]:
+        return "last"
+    return f"{history.unit} {step}"
 
 
 def norm_lines(view: View) -> list[Line]:

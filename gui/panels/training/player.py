@@ -39,6 +39,7 @@ class Player(QWidget):
         super().__init__()
         self._timeline: TrainingTimeline | None = None
         self._snapshot: int | None = None
+        self._state = ""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
         self.back = SignButton("back", "Previous step (←)")
@@ -116,6 +117,11 @@ class Player(QWidget):
         self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))
         self.show_snapshot(self._snapshot)
 
+    def show_state(self, state: str) -> None:
+        """Set how far a training has come, as a sentence; "" if it has ended long ago."""
+        self._state = state
+        self.show_snapshot(self._snapshot)
+
     def show_snapshot(self, snapshot: int | None) -> None:
         """Set the shown snapshot; None for the model itself, which stops playing."""
         self._snapshot = snapshot
@@ -131,7 +137,7 @@ class Player(QWidget):
             self.slider.setValue(at)
         text = " · ".join(self._timeline.readout(at))
         if snapshot is None and history.unit == "step":
-            text = "final model"
+            text = self._state or "final model"
         self.readout.set_text(text)
 
     def set_theme(self, theme: Theme) -> None:

@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
-from geometry.history.last_position import LastPosition, last_position
+from geometry.history.last_position import LastPosition, Rows, last_position, last_rows
 from geometry.history.sparse_directions import SparseDirections, sparse_directions
 from geometry.history.timelapse import Timelapse, make_timelapse
 from geometry.inside.record import Description, read_description
@@ -36,6 +36,7 @@ class Training:
     no_helices: str = ""  # The reason, as a sentence; else ""
     layers: LayerTables | None = None  # Measurements of the layers' positions; None for a training
     described: Description | None = None  # Further measurements of them; None if they are missing
+    rows: Rows | None = None  # The last positions' rows at each snapshot; None for layers
 
 
 def _described(layers: LayerTables) -> Description | None:
@@ -47,9 +48,23 @@ def _described(layers: LayerTables) -> Description | None:
         return None
 
 
+def _known_helices(
+    history: History, timelapse: Timelapse, before: Training | None
+) -> Helices | None:
+    """Return the helices that were fitted before a training went on; None if there are none."""
+    if before is None or before.helices is None:
+        return None
+    if before.timelapse.positions != timelapse.positions:
+        return None
+    return before.helices.taken(history.known_from(before.history))
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingOf:
-    """The training of the open model over a range: the given history, or that on this machine."""
+    """The training of the open model over a range: the given history, or that on this machine.
+
+    While the training goes on, only its new snapshots are measured.
+    """
 
     positions: tuple[int, int]
     given: History | None = None
@@ -66,13 +81,21 @@ class TrainingOf:
             context.report(LAPSE_SHARE + (SPARSE_SHARE - LAPSE_SHARE) * share, words)
 
         def measure(history: History) -> Training:
+            before: Training | None = context.cache.lasting.get("training")
+            known_lapse = known_rows = known_sparse = riddle = rows = None
+            if before is not None:
+                known_lapse = before.history, before.timelapse
+                known_sparse = before.history, before.sparse
+                known_rows = None if before.rows is None else (before.history, before.rows)
             try:
-                timelapse = make_timelapse(history, self.positions, report)
-                riddle = last_position(history) if history.unit == "step" else None
+                timelapse = make_timelapse(history, self.positions, report, known_lapse)
+                if history.unit == "step":
+                    rows = last_rows(history, known_rows)
+                    riddle = last_position(history, rows)
                 # Cached, as it does not depend on the range.
                 sparse = context.cache(
                     ("sparse directions", history),
-                    lambda: sparse_directions(history, report_directions),
+                    lambda: sparse_directions(history, report_directions, known_sparse),
                 )
                 store = context.model.store
                 layers = store.tables if isinstance(store, LayerStore) else None
@@ -80,11 +103,22 @@ class TrainingOf:
                 if layers is not None:
                     described = context.cache("description", lambda: _described(layers))
                 return Training(
-                    history, timelapse, riddle, sparse, None, layers=layers, described=described
+                    history,
+                    timelapse,
+                    riddle,
+                    sparse,
+                    _known_helices(history, timelapse, before),
+                    layers=layers,
+                    described=described,
+                    rows=rows,
                 )
             except FileChanged:
                 context.cache.forget("history", history)
                 raise
+
+        def keep(training: Training) -> None:
+            if training.history.versions is not None:  # the training may go on
+                context.cache.lasting["training"] = training
 
         def read() -> History:
             return context.cache("history", lambda: history_here(context.model))
@@ -92,10 +126,13 @@ class TrainingOf:
         training = of_one_version(read, measure, self.given)
         history = training.history
         try:
-            for done, helices in enumerate(grow_helices(training.timelapse), start=1):
+            growing = grow_helices(training.timelapse, training.helices)
+            for done, helices in enumerate(growing, start=1):
                 training = replace(training, helices=helices)
+                keep(training)
                 share = SPARSE_SHARE + (1 - SPARSE_SHARE) * done / history.n_snapshots
                 yield Progress(share, "Fitting helices", training)
         except RangeError as error:
             training = replace(training, helices=None, no_helices=str(error))
+            keep(training)
         yield training

@@ -120,6 +120,8 @@ class Job(Generic[T, P]):
         Whether to finish it even on shutdown, without delivery, so that saved files are complete.
     gate
         Where the function waits while the job is held; None if it cannot be held.
+    counted
+        Whether it is one of the jobs that the user sees running; not a short look every second.
     """
 
     function: Callable[..., T]
@@ -131,6 +133,7 @@ class Job(Generic[T, P]):
     stop: Callable[[], None] | None = None
     finish: bool = False
     gate: Gate | None = None
+    counted: bool = True
 
 
 class Jobs(Protocol):

@@ -73,7 +73,7 @@ class QtJobs(QObject):
         self._slow: dict[str, QTimer] = {}
         self._stops: dict[str, Callable[[], None]] = {}
         self._gates: dict[str, Gate] = {}
-        self._held: set[tuple[str, int]] = set()
+        self._uncounted: set[tuple[str, int]] = set()
         self._latest: dict[str, Future[None]] = {}
         self._finishing: set[str] = set()
         self._open, self._closing = True, False
@@ -84,7 +84,10 @@ class QtJobs(QObject):
     def start(self, slot: str, job: Job[T, P]) -> None:
         self.cancel(slot)
         generation = self._generations[slot]
-        self._session.jobs += 1
+        if job.counted:
+            self._session.jobs += 1
+        else:
+            self._uncounted.add((slot, generation))
         if job.finish:
             self._finishing.add(slot)
         if job.gate is not None:
@@ -139,14 +142,14 @@ class QtJobs(QObject):
         gate = self._gates.get(slot)
         if gate is not None and gate.is_open:
             gate.close()
-            self._held.add((slot, self._generations[slot]))
+            self._uncounted.add((slot, self._generations[slot]))
             self._session.jobs -= 1
 
     def resume(self, slot: str) -> None:
         gate = self._gates.get(slot)
         if gate is not None and not gate.is_open:
             gate.open()
-            self._held.discard((slot, self._generations[slot]))
+            self._uncounted.discard((slot, self._generations[slot]))
             self._session.jobs += 1
 
     def deliver(self, slot: str, patience_ms: int) -> None:
@@ -221,8 +224,8 @@ class QtJobs(QObject):
     @Slot(object)
     def _on_finished(self, message: _Message) -> None:
         job = message.slot, message.generation
-        if job in self._held:
-            self._held.discard(job)
+        if job in self._uncounted:
+            self._uncounted.discard(job)
         else:
             self._session.jobs -= 1
         if self._generations[message.slot] != message.generation:

@@ -193,7 +193,7 @@ def test_a_module_is_logged_as_it_opens_and_not_held(tmp_path):
 def test_other_files_are_named(tmp_path):
     file = tmp_path / "positions.log"
     for content, match in (
-        (b"", "no table yet"),
+        (b"", "no step yet"),
         (b"x" * 100, "not a log"),
         (b"HXPOSLOG" + (2).to_bytes(4, "little") + bytes(60), "version 2"),
         (b"HXPOSLOG" + (1).to_bytes(4, "little") + bytes(60), "damaged"),

@@ -1,0 +1,73 @@
+"""How far a training has come by the files that it writes, to follow it while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from geometry.checkpoints.files import checkpoints_in
+from geometry.checkpoints.formats.position_log import LOG_NAME, LoggedTables, read_log
+from geometry.checkpoints.identity import identity_of
+from geometry.history.origins import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEnd:
+    """The end of a log of positions; equal to another one if that is the same record.
+
+    Attributes
+    ----------
+    step
+        The last one.
+    time
+        When it was recorded, in seconds since 1970.
+    ended
+        Whether the training has closed the log.
+    """
+
+    step: int
+    time: float
+    ended: bool = field(compare=False)
+
+
+def end_of(log: LoggedTables) -> LoggedEnd | None:
+    """Return the end of a log; None if it has no record."""
+    if not len(log.records):
+        return None
+    last = log.records[-1]
+    return LoggedEnd(int(last["step"]), float(last["time"]), log.ended)
+
+
+def progress_of(origin: Origin) -> Hashable:
+    """Return what differs once a training has written more; a :class:`LoggedEnd` of a log.
+
+    It takes a few requests to the disk, of which none reads a table but that of a new record.
+
+    Parameters
+    ----------
+    origin
+        Where its history is; on this machine.
+
+    Returns
+    -------
+    Hashable
+        None if the history is not one that a training may still write, or is no longer there.
+
+    Raises
+    ------
+    SourceError
+        A log is damaged, or a folder cannot be read.
+    """
+    path = Path(origin.source)
+    if origin.kind == "file" and path.name == LOG_NAME:
+        return end_of(read_log(path))
+    try:
+        if origin.kind in ("file", "inside"):
+            return identity_of(path)
+        if origin.kind == "folder":
+            steps = checkpoints_in(path)
+            return tuple(step for step, _ in steps), identity_of(steps[-1][1]) if steps else None
+    except OSError:
+        pass
+    return None
