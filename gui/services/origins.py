@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -70,8 +71,11 @@ def training_progress(model: PositionalModel) -> Hashable:
     if origin is None or isinstance(origin, SourceError):
         return None
     try:
+        # One of several steps that was opened by itself stays what it is.
+        if origin.kind == "folder" and not os.path.samefile(model.source.id, origin.source):
+            return None
         return progress_of(origin)
-    except SourceError as error:
+    except (SourceError, OSError) as error:
         log.info("%s is not followed: %s", origin.source, error)
         return None
 

@@ -66,6 +66,7 @@ class ViewCamera(QObject):
         # derive from the first one, the same size always has the same pose.
         self._user_pose: tuple[CameraPose, QSize, CameraPose] | None = None
         self._framed_model: object = None
+        self._model: object = None  # Whose curve was shown last
         self._followed: tuple[object, object] | None = None  # Framed range and components
         self._follows = True
         self._dragged = False
@@ -269,17 +270,19 @@ class ViewCamera(QObject):
         """Frame the curve of another range, or in other components.
 
         Not while a handle is dragged, nor after the user has zoomed or shifted the view. After a
-        drag, the curve is framed only if it is too large or too small. Another model's curve is
-        framed by the next :meth:`settle`: in its own side view, if the last one was in its side
-        view, otherwise from the same direction.
+        drag, and at a later step of a training, the curve is framed only if it is too large or too
+        small. Another model's curve is framed by the next :meth:`settle`: in its own side view, if
+        the last one was in its side view, otherwise from the same direction.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.first_model)
         shown = None if curve is None else (curve.pca.positions, curve.components)
         another = shown is not None and shown != self._followed
+        later = same_model and self._session.model is not self._model
+        self._model = self._session.model
         if self._session.dragging:
             self._dragged = self._dragged or another
-        elif curve is not None and another:
-            stays = self._dragged and self.well_framed()
+        elif curve is not None and (another or later):
+            stays = (self._dragged or not another) and self.well_framed()
             self._followed, self._dragged = shown, False
             if self._painted and same_model and self._follows and not stays:
                 aim = self._aim
