@@ -264,13 +264,22 @@ class Controller:
     def _on_opened(self, wanted: OpenRequest, opened: Opened) -> None:
         name = self.comparing.name_apart(opened.model, self.session.current_key)
         if wanted.later:
-            listed = self.comparing.in_place(opened.model.source, name)["open_models"]
-            self._current.show(wanted, opened, more={"open_models": listed})
+            self._show_later(wanted, opened, name)
             return
         with self.comparing.step(f"opening {name}"):
             work_file = self.session.work_file if wanted.again else ""
             listed = self.comparing.in_place(opened.model.source, name)
             self._show(wanted, opened, more={"work_file": work_file, **listed})
+
+    def _show_later(self, wanted: OpenRequest, opened: Opened, name: str) -> None:
+        """Show a later step of the current model's training; its notes replace the former's."""
+        session, before = self.session, self.session.model
+        assert before is not None
+        listed = self.comparing.in_place(opened.model.source, name)["open_models"]
+        self._current.show(wanted, opened, more={"open_models": listed})
+        if session.notice == Notice(" ".join(before.warnings)):
+            notes = " ".join(opened.model.warnings)
+            session.notice = Notice(notes) if notes else None
 
     def _show_loaded(self, loaded: LoadedModel, first: Fields) -> None:
         """Show a model that was shown before or beside the current one, and cancel any opening."""

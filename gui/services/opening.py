@@ -256,9 +256,9 @@ class Opening:
             self.clear_notice()
             session.change(opening=wanted.source, status=status, transfer=self._progress)
 
-        self._start_job(wanted, lambda error: self._fail(error, wanted, instead), announce)
         if session.opening:
-            announce()  # replaces the cancelled opening
+            announce()  # replaces the opening that is cancelled now
+        self._start_job(wanted, lambda error: self._fail(error, wanted, instead), announce)
 
     def _start_job(
         self,

@@ -195,30 +195,43 @@ def test_another_range_is_computed_anew(span, tmp_path):
     )
 
 
-def test_a_thinned_log_and_one_that_starts_again_go_on(tmp_path):
+@pytest.mark.parametrize(
+    ("first", "steps", "basis", "read"),
+    [
+        ([*range(100, 800, 100)], [100, 200, 300, 700, 1200], 700, [4]),
+        # The step of the basis is left out: all are computed anew, from the last one.
+        (
+            [*range(100, 1000, 100)],
+            [100, 200, 400, 600, 1000, 1100, 1200],
+            1200,
+            [*range(6, -1, -1)],
+        ),
+    ],
+)
+def test_a_thinned_log_goes_on(first, steps, basis, read, tmp_path):
     log = PositionLog(tmp_path, max_records=10)
-    append(log, [*range(100, 1000, 100)])
+    append(log, first)
     earlier = read_history(log.file)
     before = make_timelapse(earlier, RANGE)
-    kept = dict(zip(earlier.steps.tolist(), before.norms, strict=True))
-    append(log, [1000, 1100])  # half of them are left out
-    history, read = counted(read_history(log.file))
-    steps = history.steps.tolist()
-    assert len(steps) < 10
+    append(log, [1000, 1100, 1200])
+    history, tables = counted(read_history(log.file))
+    assert history.steps.tolist() == steps
     found = make_timelapse(history, RANGE, earlier=(earlier, before))
-    assert found.basis_step in steps
+    assert found.basis_step == basis
+    assert tables == read
     assert_same(found, make_timelapse(history, RANGE), ("explained_variance_ratio", "norms"))
-    if found.basis_step == before.basis_step:
-        assert [steps[index] for index in read[: len(steps)]] == [
-            step for step in steps if step not in kept
-        ]
-    # A step that is logged again has another table.
-    other = PositionLog(tmp_path)
-    other(1000, growing([50])[0])
-    again = read_history(log.file)
-    assert again.known_from(history).tolist() == [*range(len(again.steps) - 1), -1]
-    found = make_timelapse(again, RANGE, earlier=(history, found))
-    assert_same(found, make_timelapse(again, RANGE), ("explained_variance_ratio", "norms"))
+
+
+def test_a_step_that_is_logged_again_is_read_again(tmp_path):
+    append(PositionLog(tmp_path), [100, 200, 300])
+    earlier = read_history(tmp_path / LOG_NAME)
+    before = make_timelapse(earlier, RANGE)
+    PositionLog(tmp_path)(200, growing([50])[0])
+    history = read_history(tmp_path / LOG_NAME)
+    assert history.known_from(earlier).tolist() == [0, -1]
+    found = make_timelapse(history, RANGE, earlier=(earlier, before))
+    assert found.basis_step == 200  # that of step 300 is gone
+    assert_same(found, make_timelapse(history, RANGE))
 
 
 def test_fits_directions_and_the_last_position_go_on(tmp_path):
