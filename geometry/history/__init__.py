@@ -22,6 +22,8 @@ order of use::
     riddle = last_position(history)                 # last_position.py: why the last row is small
 
 ``history_here(model)`` of here.py does the first half at once, without the network.
+While a training goes on, ``progress_of(origin)`` of going_on.py differs once there is more, and the
+functions above take the ``earlier`` history with its result, so that only new tables are read.
 ``grow_helices`` yields partial results; ``gathering.history`` has the tables so far.
 Long computations call ``report(share, message)`` regularly, which may raise to stop them.
 """

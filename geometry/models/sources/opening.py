@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from geometry.checkpoints.adapters import AdapterAlone, adapter_error
 from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
-from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.errors import FileChanged, NoPositionalEmbeddings, NoStepYet, SourceError
 from geometry.checkpoints.files import (
     ArchiveStore,
     adapter_settings,
@@ -38,6 +38,7 @@ from geometry.hub.faults import BaseAway, HubError
 from geometry.models.checked_settings import check_settings
 from geometry.models.layers import Layers
 from geometry.models.model import PositionalModel
+from geometry.models.notes import FILE_NAME as NOTES
 from geometry.models.notes import Making, read_making
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.candidates import NoSuchTable, UnknownArchitecture
@@ -154,7 +155,8 @@ def open_model(
     Cancelled
         The network's transfer was cancelled.
     NoStepYet
-        The folder is empty, or its log of positions: it is that of a training which has just begun.
+        The folder is empty, or its log of positions, or it has only the notes of a training: it is
+        that of a training which has just begun.
     NoPositionalEmbeddings
         The family stores no table of positions.
     UnknownArchitecture
@@ -285,6 +287,9 @@ def _open_once(
         weights = weights_in(path) if path.is_dir() else path
     except SourceError:
         if not log.is_file():
+            if (path / NOTES).is_file():
+                why = f"The training in {path} has no step yet."
+                raise NoStepYet(why, "Wait for the first one.") from None
             raise
         weights = log
     if weights.name == LOG_NAME:
