@@ -43,6 +43,7 @@ from geometry.checkpoints.suffixes import (
     SCRIPT_SUFFIXES,
     SUFFIXES,
 )
+from geometry.checkpoints.whole_files import WORK_FOLDER
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
@@ -482,7 +483,8 @@ def _inner_folder(folder: Path) -> Path | None:
 
     None if there is none; raises SourceError if there are several, or if that file is damaged.
     """
-    paths, candidates = sorted(folder.iterdir()), list[Path]()
+    paths = sorted(path for path in folder.iterdir() if path.name != WORK_FOLDER)
+    candidates = list[Path]()
     for names in (_named(folder), [_LAST_FOLDER]):
         inside = (path for path in paths if path.name in names)
         candidates = candidates or list(islice(_with_weights(inside), 20))

@@ -23,6 +23,9 @@ if sys.platform != "win32":
 ABANDONED_S = 24 * 3600
 """Age in seconds at which an incomplete file counts as abandoned if files have no locks."""
 
+WORK_FOLDER = "unfinished"
+"""Subfolder of a training, or of a run over texts, with what it resumes from."""
+
 _LONGEST = 200
 """Maximum bytes of a file's name that its temporary name repeats; file systems allow 255."""
 _WAITS_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)

@@ -15,7 +15,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.folder_lock import lock_folder
 from geometry.checkpoints.result import result
-from geometry.checkpoints.whole_files import parts_in, write_bytes, write_json, writing
+from geometry.checkpoints.whole_files import WORK_FOLDER, parts_in, write_bytes, write_json, writing
 from geometry.inside.counted import Counter, Counting
 from geometry.inside.forward import batches_of, run
 from geometry.inside.layers import LayerPositions, measure_layer
@@ -263,7 +263,7 @@ class _RunFolder:
 
     def __init__(self, folder: Path, settings: PositionsSettings) -> None:
         self.folder, self._settings = folder, settings
-        self._work = folder / "unfinished"
+        self._work = folder / WORK_FOLDER
         with writing(folder, InsideError):
             if folder.exists() and not (folder.is_dir() and self._is_empty()):
                 self._go_on()

@@ -13,7 +13,7 @@ from geometry.checkpoints.boundary import reading
 from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.folder_lock import lock_folder
-from geometry.checkpoints.whole_files import parts_in, whole_file, write_json, writing
+from geometry.checkpoints.whole_files import WORK_FOLDER, parts_in, whole_file, write_json, writing
 from geometry.models.notes import FILE_NAME
 from geometry.training.making import making_of
 from geometry.training.settings import TrainingError, TrainingSettings
@@ -57,7 +57,7 @@ class RunFolder:
 
     def __init__(self, folder: Path, settings: TrainingSettings, corpus: str) -> None:
         self.folder, self._settings, self._corpus = folder, settings, corpus
-        self.work = folder / "unfinished"
+        self.work = folder / WORK_FOLDER
         self.tokens = self.work / "tokens.npy"
         self._about = folder / FILE_NAME
         self.finished = False

@@ -142,6 +142,14 @@ def test_a_training_without_a_step_has_not_begun(content, tmp_path):
         open_model(tmp_path)
 
 
+def test_a_training_of_ours_without_a_step_has_not_begun(tmp_path):
+    (tmp_path / "training.json").write_text("{}", "utf-8")
+    (tmp_path / "unfinished").mkdir()
+    np.save(tmp_path / "unfinished" / "tokens.npy", np.zeros(9, np.uint16))
+    with pytest.raises(NoStepYet):
+        open_model(tmp_path)
+
+
 # ---- what is measured by step -------------------------------------------------------------------
 
 
