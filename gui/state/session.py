@@ -362,6 +362,11 @@ class Session(ViewState, Documents, Results, Messages):
         return tuple(model for model in self.open_models if model.key != self.current_key)
 
     @property
+    def opened_model(self) -> PositionalModel | None:
+        """The shown model, or the earlier step of its training that was opened in its place."""
+        return self.model if self.first_model is None else self.first_model
+
+    @property
     def pca(self) -> PositionPCA | None:
         """The fitted components behind the shown curve."""
         return self.curve.pca if self.curve is not None else None

@@ -274,7 +274,7 @@ class ViewCamera(QObject):
         small. Another model's curve is framed by the next :meth:`settle`: in its own side view, if
         the last one was in its side view, otherwise from the same direction.
         """
-        curve, same_model = self._session.curve, self.has_framed(self._session.first_model)
+        curve, same_model = self._session.curve, self.has_framed(self._session.opened_model)
         shown = None if curve is None else (curve.pca.positions, curve.components)
         another = shown is not None and shown != self._followed
         later = same_model and self._session.model is not self._model
@@ -293,7 +293,7 @@ class ViewCamera(QObject):
         if same_model:
             self._fit_texts()
         else:
-            self._framed_model, self._follows = self._session.first_model, True
+            self._framed_model, self._follows = self._session.opened_model, True
             self._framing = self._framing or (SIDE if self._from_the_side() else "keep")
 
     def _fit_texts(self) -> None:

@@ -106,7 +106,7 @@ class Viewport(QWidget):
 
     def _on_curve_changed(self) -> None:
         self.refresh()
-        if not self.camera.has_framed(self.session.first_model):
+        if not self.camera.has_framed(self.session.opened_model):
             # Paint at once, before other listeners handle the new model.
             self.interactor.repaint()
 
@@ -170,7 +170,7 @@ class Viewport(QWidget):
         true = np.eye(3)
         straightened = np.array_equal(turn, true) and not np.array_equal(before, true)
         straightened = straightened and not self.session.dragging
-        if straightened and self._painted and self.camera.has_framed(self.session.first_model):
+        if straightened and self._painted and self.camera.has_framed(self.session.opened_model):
             self._turn_ease.begin(before)
         else:
             self._turn_ease.stop()
