@@ -29,13 +29,16 @@ if TYPE_CHECKING:
     from gui.notebook.callbacks import LightningCallback as LightningCallback
     from gui.notebook.callbacks import TrainerCallback as TrainerCallback
     from gui.notebook.opened import OpenedModel
+    from gui.notebook.show import ShownWindow as ShownWindow
 
 __all__ = [
     "HelixscopeError",
     "LightningCallback",
     "PositionLog",
+    "ShownWindow",
     "TrainerCallback",
     "open",
+    "show",
     "survey",
 ]
 
@@ -141,9 +144,60 @@ def survey(
         return survey_of(sources, out, positions, workers=workers, scheduler=scheduler)
 
 
+def show(
+    *models: "Any",
+    positions: "tuple[int, int] | None" = None,
+    block: "bool | None" = None,
+) -> "ShownWindow":
+    """Show models in a window, which stays in step with what is returned.
+
+    The window is a process of its own: a notebook goes on while it is open, and it stays open when
+    the kernel restarts. Of what is in memory it shows the snapshot that was taken when it was
+    opened; the weights are handed over in memory as well.
+
+    Parameters
+    ----------
+    models
+        1 to 9 of them, as for :func:`open`: what that returned, a source, or what is in memory.
+    positions
+        First and last position to show first, both inclusive; by default those with which the first
+        model was opened, or the usual ones.
+    block
+        Whether to wait until the window is closed; None to wait in scripts, and not in notebooks
+        and interactive sessions.
+
+    Returns
+    -------
+    ShownWindow
+        Once the models are shown. Range, components, selection, camera and panels are its
+        attributes.
+
+    Raises
+    ------
+    HelixscopeError
+        A model cannot be opened, or there is no display.
+
+    Examples
+    --------
+    ::
+
+        v = hx.show(m, n, block=False)
+        v.positions = 1, 99
+        v.on_select(print)
+        v.panel("kernels")
+        v.screenshot("window.png")
+        v.close()
+    """
+    with _explained():
+        from gui.notebook.show import show_window
+
+        return show_window(models, positions, block=block)
+
+
 _ELSEWHERE = {
     "HelixscopeError": "geometry.checkpoints.errors",
     "PositionLog": "geometry.history.position_log",
+    "ShownWindow": "gui.notebook.show",
     "TrainerCallback": "gui.notebook.callbacks",
     "LightningCallback": "gui.notebook.callbacks",
 }

@@ -19,6 +19,7 @@ import typer
 from geometry.checkpoints.errors import HelixscopeError, NoStepYet
 from geometry.inside.worker import COMMAND as WORKER
 from geometry.inside.worker import main as run_worker
+from gui.channel import COMMAND as SHOWN
 from gui.commands.arguments import (
     REPORT_HELP,
     Colors,
@@ -130,7 +131,7 @@ def with_default_command(arguments: list[str]) -> list[str]:
     ``--offline report gpt2``.
     """
     first = arguments[0] if arguments else ""
-    if first in (*COMMANDS, WORKER) or first.partition("=")[0] in ROOT_OPTIONS:
+    if first in (*COMMANDS, WORKER, SHOWN) or first.partition("=")[0] in ROOT_OPTIONS:
         return arguments
     if first.startswith("-"):
         arguments = command_first(app, arguments)
@@ -205,21 +206,45 @@ def open_command(
             except NoStepYet:  # the window waits for a training's first step
                 if others or picture is not None:
                     raise
-    # The imports create many objects and no garbage, and collecting takes a tenth of the start. The
-    # window collects garbage itself from its first frame on.
+    with _few_collections():
+        try:
+            with imports_explained():
+                from gui.commands.run_window import run_window
+
+                status = run_window(
+                    first, shown, picture, beside=others, table=table, offline=offline
+                )
+        except HelixscopeError as error:
+            complain(sentence(error))
+            status = 1
+    raise typer.Exit(status)
+
+
+@app.command(SHOWN, hidden=True)
+def shown_window() -> None:
+    """Open the window that a script asks for on standard input."""
+    with _few_collections(), _plain_errors():
+        from gui.commands.run_window import run_window
+        from gui.commands.shown_window import script_end
+
+        with script_end() as script:
+            status = run_window(script=script)
+    raise typer.Exit(status)
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Collect no garbage while the window is imported, and let it collect its own.
+
+    The imports create many objects and no garbage, and collecting takes a tenth of the start. The
+    window collects garbage itself from its first frame on.
+    """
     gc.disable()
     try:
-        with imports_explained():
-            from gui.commands.run_window import run_window
-
-            status = run_window(first, shown, picture, beside=others, table=table, offline=offline)
-    except HelixscopeError as error:
-        complain(sentence(error))
-        status = 1
+        yield
     finally:
         gc.unfreeze()
         gc.enable()
-    raise typer.Exit(status)
 
 
 @app.command()

@@ -160,15 +160,35 @@ class LiveStore(OnThisMachine):
         for name in list(self._live):
             self._copy(name)
 
+    @property
+    def shared(self) -> dict[str, str]:
+        """The names of tensors that are another one under a second name, and that one's."""
+        return {name: own for name, own in self._own.items() if name != own}
+
+    def bits(self, name: str) -> npt.NDArray[Any]:
+        """Return a tensor as stored, C-contiguous; of bfloat16 and 8 bits, the bits.
+
+        A copy that is made for it is not kept.
+
+        Raises
+        ------
+        Changed
+            It has changed since it was opened.
+        """
+        own = self._own[name]
+        if own in self._copies:
+            return self._copies[own]
+        live = self._live[own]
+        if _state(live) != self._states[own]:
+            raise Changed(
+                f"{name} has changed since the model was opened.", "Open the model again."
+            )
+        return _numbers(live)
+
     def _copy(self, name: str) -> npt.NDArray[Any]:
         own = self._own[name]
         if own not in self._copies:
-            live = self._live[own]
-            if _state(live) != self._states[own]:
-                raise Changed(
-                    f"{name} has changed since the model was opened.", "Open the model again."
-                )
-            copied = _numbers(live)
+            copied = self.bits(name)
             copied.setflags(write=False)
             self._copies[own] = copied
             del self._live[own]

@@ -31,6 +31,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import shortened
 from gui.commands.display import DisplayError, qt_on_display
 from gui.commands.ends import Ends
@@ -49,6 +50,7 @@ from gui.window.settings.settings import Settings, settings_path
 if TYPE_CHECKING:
     from geometry.models.sources.source import Source
     from gui.commands.application import Application
+    from gui.commands.shown_window import ScriptEnd
     from gui.state.session import Session
 
 log = logging.getLogger(__name__)
@@ -64,6 +66,7 @@ def run_window(
     beside: tuple[Source, ...] = (),
     table: str | None = None,
     offline: bool = False,
+    script: ScriptEnd | None = None,
 ) -> int:
     """Open the window and run until it is closed.
 
@@ -76,6 +79,8 @@ def run_window(
         closed.
     table
         The table of the source and of those beside it, if they have it.
+    script
+        What says which sources are opened, and drives the window; None without a script.
 
     Returns
     -------
@@ -88,7 +93,9 @@ def run_window(
     mark = StartMark(settings.folder)
     # A signal itself does nothing, as it may come at any time, also within Qt.
     with Ends(lambda: None) as ends:
-        status = _run(settings, mark, ends, source, positions, picture, beside, table, offline)
+        status = _run(
+            settings, mark, ends, source, positions, picture, beside, table, offline, script
+        )
     mark.remove()  # not if an error or a crash ended the start
     return status if ends.status is None else ends.status
 
@@ -103,11 +110,15 @@ def _run(
     beside: tuple[Source, ...],
     table: str | None,
     offline: bool,
+    script: ScriptEnd | None,
 ) -> int:
     try:
         qt = qt_on_display()
     except DisplayError as error:
-        complain(sentence(error))
+        if script is None:
+            complain(sentence(error))
+        else:
+            script.fail(error)
         return 1
     safely = mark.set()
     theme = theme_of(qt, settings.theme, settings.text_size)
@@ -124,6 +135,12 @@ def _run(
             return 1
     from gui.commands.application import Application
 
+    if script is not None:
+        try:
+            source, positions, beside = script.sources()
+        except HelixscopeError as error:
+            script.fail(error)
+            return 1
     application = Application(
         qt,
         settings,
@@ -138,6 +155,8 @@ def _run(
         pictured=picture is not None,
     )
     application.ready.connect(mark.remove)
+    if script is not None:
+        script.drive(application)
     # What was imported stays: searching it in full collections would cost several frames.
     application.window.viewport.firstFrame.connect(gc.freeze)
     hook = sys.excepthook
@@ -155,6 +174,8 @@ def _run(
     if notice is not None and shutter is not None and (status or safely):
         complain(joined(notice.text, notice.advice))
     wakeup.release()
+    if script is not None:
+        script.release()
     application.close()
     sys.excepthook = hook
     return status

@@ -90,6 +90,11 @@ class OpenedModel:
         """First and last position that are measured, both inclusive."""
         return self.measured.shown
 
+    @property
+    def chosen_positions(self) -> tuple[int, int] | None:
+        """The range that was chosen when it was opened; None for the usual one."""
+        return self._positions
+
     @explained()
     def over(self, first: int, last: int) -> OpenedModel:
         """Return the same model, measured over another range of positions.

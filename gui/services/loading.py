@@ -205,7 +205,12 @@ def not_there(sources: Iterable[Source], surveys: Iterable[str] = ()) -> frozens
 
 
 def remember(session: Session, source: Source) -> None:
-    """Put a source at the front of the recent ones, on a disk by its absolute path."""
+    """Put a source at the front of the recent ones, on a disk by its absolute path.
+
+    One in memory cannot be opened later.
+    """
+    if source.model.kind == "memory":
+        return
     source = Source.parse(source.id)
     others = (other for other in session.recent if other != source)
     session.recent = (source, *others)[:MAX_RECENT]
@@ -213,6 +218,8 @@ def remember(session: Session, source: Source) -> None:
 
 def remember_table(session: Session, source: Source, table: str | None) -> None:
     """Note which table a source was opened with, for the next time; None for its default."""
+    if source.model.kind == "memory":
+        return
     others = {other: of for other, of in session.tables.items() if other != source.id}
     tables = others if table is None else {**others, source.id: table}
     if tables != session.tables:

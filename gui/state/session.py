@@ -367,6 +367,11 @@ class Session(ViewState, Documents, Results, Messages):
         return self.model if self.first_model is None else self.first_model
 
     @property
+    def in_memory(self) -> tuple[str, ...]:
+        """Names of the open models that are in memory alone, and cannot be opened later."""
+        return tuple(m.name for m in self.open_models if m.source.model.kind == "memory")
+
+    @property
     def pca(self) -> PositionPCA | None:
         """The fitted components behind the shown curve."""
         return self.curve.pca if self.curve is not None else None

@@ -98,6 +98,11 @@ class ViewCamera(QObject):
         return self.place if framed or isinstance(self._framing, Place) else None
 
     @property
+    def aim(self) -> CameraPose:
+        """The pose to which the camera is moving, or its own."""
+        return self._aim
+
+    @property
     def easing(self) -> bool:
         """Whether the camera is moving to a pose."""
         return self._moves.easing
@@ -123,6 +128,11 @@ class ViewCamera(QObject):
             self._framing = place
         self._be_at(place)
         self._moves.go_to(place.pose, saved=True)  # for any size of the view
+
+    def stand_at(self, pose: CameraPose) -> None:
+        """Move to any pose, like a drag to it."""
+        self._release_framing()
+        self._moves.go_to(pose, saved=True)
 
     def _be_at(self, place: Place) -> None:
         """Take over what a place says, but for its pose."""

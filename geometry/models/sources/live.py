@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from geometry.checkpoints.live_store import (
 )
 from geometry.checkpoints.quantised import dequantised
 from geometry.checkpoints.stored_settings import KEYS, settings_in
+from geometry.checkpoints.stores import TensorStore
 from geometry.models.model import PositionalModel
 from geometry.models.recognition.architecture import Architecture
 from geometry.models.recognition.choice import choice_of
@@ -42,6 +44,68 @@ _WRAPPED = "_original_component."
 """What TransformerLens puts into the names of the tensors that it wraps."""
 _SHARDED = "_fsdp_wrapped_module."
 """What FSDP puts into the names of the tensors that it wraps."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Content:
+    """What a model in memory is made of.
+
+    Attributes
+    ----------
+    store
+        Its tensors, under their own names; with its settings, if they are no configuration.
+    config
+        The configuration of transformers; empty for other models.
+    choice
+        The table and family that were chosen, as one text; None for none.
+    table
+        Of rows alone, the name of their tensor; "" for a model.
+    columns
+        The labels of rows that are no positions; None for positions.
+    note
+        A sentence for the model's warnings; "" for none.
+    """
+
+    store: TensorStore
+    config: Mapping[str, Any] = field(default_factory=dict)
+    choice: str | None = None
+    table: str = ""
+    columns: tuple[PositionColumn, ...] | None = None
+    note: str = ""
+
+
+_CONTENTS: WeakKeyDictionary[PositionalModel, Content] = WeakKeyDictionary()
+
+
+def content_of(model: PositionalModel) -> Content | None:
+    """Return what a model in memory was made of; None for others, and those with an adapter."""
+    return _CONTENTS.get(model)
+
+
+def open_content(content: Content, source: Source) -> PositionalModel:
+    """Open a model by what it is made of.
+
+    Raises
+    ------
+    SourceError
+        It has no usable table.
+    """
+    store, notes = content.store, [content.note]
+    if content.columns is not None:
+        place = Architecture(table=content.table, rows=rows_of(content.columns))
+    elif content.table:
+        store = as_in_torch(store)
+        place = replace(place_of(store, {}, content.choice), notes=())
+    else:
+        store, note = dequantised(store, content.config)
+        store = as_in_torch(store)
+        place = place_of(store, content.config, content.choice)
+        notes.insert(0, note)
+    for note in notes:
+        place = with_note(place, note)
+    model = PositionalModel(store, place, source=source, name=source.name)
+    _CONTENTS[model] = content
+    return model
 
 
 def open_live(
@@ -90,8 +154,8 @@ def _open(thing: Any, name: str, choice: str | None) -> PositionalModel:
         return _of_module(_inside(thing), source, choice)
     if _is_frame(thing):
         rows = _rows_of_frame(thing)
-        place = Architecture(table=name, rows=rows_of(rows.columns))
-        return PositionalModel(OneTable(name, rows.values), place, source=source, name=name)
+        table = OneTable(name, rows.values)
+        return open_content(Content(table, table=name, columns=tuple(rows.columns)), source)
     if isinstance(thing, Mapping):
         plain = _plain(thing)
         settings = settings_in(plain) if isinstance(plain, dict) else {}
@@ -99,9 +163,8 @@ def _open(thing: Any, name: str, choice: str | None) -> PositionalModel:
         settings = settings or next(filter(None, map(_settings_of, modules)), {})
         return _of_tensors(dict(_entries(thing)), settings, source, choice)
     if is_array(thing) or isinstance(thing, list | tuple):
-        store = as_in_torch(LiveStore({name: _rows(thing)}))
-        place = replace(place_of(store, {}, choice), notes=())
-        return PositionalModel(store, place, source=source, name=name)
+        rows_alone = Content(LiveStore({name: _rows(thing)}), choice=choice, table=name)
+        return open_content(rows_alone, source)
     own = getattr(thing, "__dict__", {})
     parts = [key for key in (own if isinstance(own, dict) else ()) if is_module(own[key])]
     raise SourceError(
@@ -148,10 +211,7 @@ def _of_tensors(
         raise SourceError(f"{source.name} has no tensors.", "Open a model with weights.")
     config = settings if settings.get("model_type") else {}
     live = LiveStore(tensors, {} if config else settings)
-    store, note = dequantised(live, config)
-    store = as_in_torch(store)
-    place = with_note(place_of(store, config, choice), note)
-    return PositionalModel(store, place, source=source, name=source.name)
+    return open_content(Content(live, config, choice), source)
 
 
 def _inside(module: Any) -> Any:

@@ -72,6 +72,7 @@ from geometry.models.sources.local_models import (
     read_reference,
 )
 from geometry.models.sources.locating import local_path, located
+from geometry.models.sources.memory import open_held
 from geometry.models.sources.resampled import open_resampled
 from geometry.models.sources.rotary_pair import open_pair
 from geometry.models.sources.source import FORMS, GENERIC, Source
@@ -165,12 +166,9 @@ def open_model(
         The source has no such tensor or side.
     """
     source = located(Source.of_any(source))
-    if source.kind == "memory":
-        raise SourceError(
-            f"{source.name} was opened from the memory of a process.",
-            "Save the model, and open the file.",
-        )
     text, table = source.text, choice_of(table, family, first_rows)
+    if source.kind == "memory":
+        return open_held(source, table)
     if source.kind == "table" and source.of is not None:
         return open_model(source.of, table=source.what, network=network)
     if (one_table := _one_table(source)) is not None:

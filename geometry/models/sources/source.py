@@ -44,6 +44,9 @@ PART = re.compile(r"(layer|step) \d+")
 _MADE = FORMS.keys() - {"table"}
 """Kinds of which nothing else is derived."""
 
+_MEMORY = re.compile(r"memory:(?:([0-9a-f]{16}):)?(.*)", re.DOTALL)
+"""What was opened from memory, with the key under which it is held."""
+
 _BUNDLED = re.compile(
     rf"({'|'.join(BUNDLED)})(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?"
 )
@@ -88,6 +91,8 @@ class Source:
     @classmethod
     def parse(cls, text: str) -> Source:
         """Parse a source by its form, without the disk; what is wrong is reported on opening."""
+        if (memory := _MEMORY.fullmatch(text)) is not None:
+            return cls.in_memory(memory[2], memory[1] or "")
         kind, colon, arguments = text.partition(":")
         if colon and _is_form(kind):
             what, _, of = (part.strip() for part in arguments.partition(","))
@@ -113,9 +118,19 @@ class Source:
         return source if isinstance(source, Source) else cls.parse(os.fspath(source))
 
     @classmethod
-    def in_memory(cls, name: str) -> Source:
-        """Return the source of what was opened from memory, which cannot be opened by it."""
-        return cls(f"memory:{name}", name, "memory", visible(name))
+    def in_memory(cls, name: str, key: str = "") -> Source:
+        """Return the source of what is in memory, which opens by it only where it is held.
+
+        Parameters
+        ----------
+        name
+            For captions.
+        key
+            16 hexadecimal digits, by which those of the same name differ; "" if it is not held, see
+            :mod:`geometry.models.sources.memory`.
+        """
+        text = f"memory:{key}:{name}" if key else f"memory:{name}"
+        return cls(text, text, "memory", visible(name))
 
     @classmethod
     def derive(cls, kind: DerivedKind, what: str, of: Source) -> Source:

@@ -43,6 +43,8 @@ class SaveQuestion:
     def text(self) -> str:
         """The question before closing, "" if nothing would be lost."""
         session = self._window.session
+        if session.in_memory:
+            return ""  # no project could open it
         if self._window.work.changes.any:
             return f"Save the changes to {self._file} before closing?"
         keys = tuple(model.key for model in session.open_models)

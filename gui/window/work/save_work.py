@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QFileDialog
 
+from geometry.checkpoints.plain_text import some_of
 from geometry.models.sources.source import Source
 from gui.export.save_result import ask_where
 from gui.services.loading import remember
@@ -25,6 +26,7 @@ from gui.services.work_files.reopening import (
     take_work,
 )
 from gui.state.aligned_curve import OfStep
+from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import BOTTOM, DOCKS
 from gui.window.work.work_changes import Saved, WorkChanges
@@ -114,7 +116,7 @@ class WorkSaver:
     def save_as(self, then: Callable[[], object] = lambda: None) -> None:
         """Ask for a file and save to it; then call a function."""
         session = self._window.session
-        if session.model is None:
+        if session.model is None or self._refused():
             return
         name = session.model.name.replace("/", "-")
         path = ask_where(
@@ -122,6 +124,17 @@ class WorkSaver:
         )
         if path is not None:
             self._write(path, then)
+
+    def _refused(self) -> bool:
+        """Refuse to save models that no project could open, and say so."""
+        names = self.session.in_memory
+        if names:
+            self.session.notice = Notice(
+                f"{some_of(names, 3)} cannot be saved in a project: what is in memory alone "
+                "cannot be opened later.",
+                "Save the model to a file, and open that.",
+            )
+        return bool(names)
 
     def open(self) -> None:
         """Ask for a file of saved work and open it."""
@@ -138,7 +151,7 @@ class WorkSaver:
     def _write(self, path: Path, then: Callable[[], object] = lambda: None) -> None:
         """Write the shown work on a thread."""
         work, session = self.take(), self.session
-        if work is None:
+        if work is None or self._refused():
             return
         model, self._saving = session.model, (saving := self.changes.begin_saving())
         self._requested[path] = work

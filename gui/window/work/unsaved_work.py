@@ -160,7 +160,7 @@ class UnsavedWork(QObject):
 
     def _work(self) -> Work | None:
         work = self._saver.take()
-        if work is None:
+        if work is None or self._saver.session.in_memory:
             return None
         return replace(work, file=self._saver.session.work_file, changed=self._saver.changes.any)
 
