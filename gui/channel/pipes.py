@@ -86,9 +86,10 @@ class Pipes(Generic[M]):
 
     def close(self) -> None:
         """Close both pipes."""
-        for pipe in (self._writing, self._reading):
-            with suppress(OSError):
-                pipe.close()
+        with self._lock, suppress(OSError):
+            self._writing.close()
+        with suppress(OSError):
+            self._reading.close()
 
     def _read(self, count: int) -> bytes:
         parts = []

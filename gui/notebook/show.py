@@ -10,8 +10,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -461,9 +461,7 @@ class _Run:
     ) -> None:
         self.ended = threading.Event()
         self._on_changed = on_changed
-        self._lock = threading.Lock()
-        self._numbers = 0
-        self._answers: dict[int, queue.SimpleQueue[Done | Failed | None]] = {}
+        self._requests = Requests()
         self._calls = _Calls()
         models = [*models]
         live = (model.opened() for model in models if model.opened is not None)
@@ -485,6 +483,9 @@ class _Run:
             self._start([self.handed(model) for model in models], positions, again)
         except BaseException:
             self._process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(CLOSING_S)
+            self._process.kill()
             self._finish()
             raise
         threading.Thread(target=self._read, name="helixscope-window", daemon=True).start()
@@ -538,25 +539,19 @@ class _Run:
         ValueError
             A value is of another kind.
         """
-        answers: queue.SimpleQueue[Done | Failed | None] = queue.SimpleQueue()
-        with self._lock:
-            self._numbers += 1
-            number = self._numbers
-            self._answers[number] = answers
-        try:
-            self._pipes.send(_checked(kind(number, **fields)))
-            if self.ended.is_set():  # perhaps before the answers were known
-                raise Gone
-            answer = answers.get(timeout=None if patience == math.inf else patience)
-        except queue.Empty:
-            raise HelixscopeError(
-                f"The window has not answered for {patience:.0f} s.",
-                "Look whether it asks something.",
-            ) from None
-        except Gone:
-            raise HelixscopeError(CLOSED, AGAIN) from None
-        finally:
-            self._answers.pop(number, None)
+        with self._requests.new() as (number, answers):
+            try:
+                self._pipes.send(_checked(kind(number, **fields)))
+                if self.ended.is_set():  # perhaps before there was somebody to tell
+                    raise Gone
+                answer = answers.get(timeout=None if patience == math.inf else patience)
+            except queue.Empty:
+                raise HelixscopeError(
+                    f"The window has not answered for {patience:.0f} s.",
+                    "Look whether it asks something.",
+                ) from None
+            except Gone:
+                raise HelixscopeError(CLOSED, AGAIN) from None
         if answer is None:
             raise HelixscopeError(CLOSED, AGAIN)
         if isinstance(answer, Failed):
@@ -609,12 +604,8 @@ class _Run:
                     value = getattr(message, name)
                     if value is not UNSET:
                         self._calls.put(name, self._on_changed(name, value))
-            case Done(number=number) | Failed(number=number):
-                if number > self._numbers:
-                    raise BadMessage(f"an answer to request {number}, which was not sent")
-                answers = self._answers.get(number)
-                if answers is not None:  # otherwise nobody waits any more
-                    answers.put(message)
+            case Done() | Failed():
+                self._requests.answer(message)
             case Ready() | Closing():
                 pass
 
@@ -624,8 +615,54 @@ class _Run:
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
         self.ended.set()
-        for answers in tuple(self._answers.values()):
-            answers.put(None)
+        self._requests.release()
+
+
+Answers = queue.SimpleQueue[Done | Failed | None]
+
+
+class Requests:
+    """Requests that were sent, and those who wait for the answers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+        self._waiting: dict[int, Answers] = {}
+
+    @contextmanager
+    def new(self) -> Iterator[tuple[int, Answers]]:
+        """Yield the number of a new request, and where its answer comes; None for none."""
+        answers: Answers = queue.SimpleQueue()
+        with self._lock:
+            self._last += 1
+            number = self._last
+            self._waiting[number] = answers
+        try:
+            yield number, answers
+        finally:
+            with self._lock:
+                del self._waiting[number]
+
+    def answer(self, message: Done | Failed) -> None:
+        """Pass on an answer, unless nobody waits for it any more.
+
+        Raises
+        ------
+        BadMessage
+            It answers what was not asked.
+        """
+        with self._lock:
+            if not 0 < message.number <= self._last:
+                raise BadMessage(f"an answer to request {message.number}, which was not sent")
+            answers = self._waiting.get(message.number)
+            if answers is not None:
+                answers.put(message)
+
+    def release(self) -> None:
+        """Let nobody wait any more."""
+        with self._lock:
+            for answers in self._waiting.values():
+                answers.put(None)
 
 
 class _Calls:
