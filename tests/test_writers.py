@@ -28,6 +28,7 @@ ELSEWHERE = {
     "geometry/history/position_log.py": "records are appended; a torn one is left out",
     "geometry/inside/worker.py": "no file: the pipe to the window",
     "geometry/models/sources/handed.py": "a snapshot for a window, which removes it",
+    "gui/commands/script_pipes.py": "no file: the pipe to Python",
     "geometry/models/tokens.py": "a copy of a GGUF file's settings, in the system's folder",
     "geometry/survey/parts.py": "a damaged part, which is renamed",
     "geometry/survey/run.py": "what Dask's processes keep, in the system's folder",

@@ -40,7 +40,7 @@ from gui.channel.messages import (
     ToWindow,
 )
 from gui.channel.pipes import Gone, Pipes
-from gui.commands.shown_window import Sender, source_of
+from gui.commands.script_pipes import Sender, source_of
 from gui.state.camera import VIEWS, CameraPose
 from gui.state.values import Notice
 from gui.style.listening import Listening

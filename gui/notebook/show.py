@@ -477,8 +477,9 @@ class _Run:
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise HelixscopeError(f"The window's process cannot be started: {error}.") from error
-        ends: Any = self._process.stdout, self._process.stdin
-        self._pipes: Pipes[FromWindow] = Pipes(*ends, _FROM_WINDOW)
+        reading: Any = self._process.stdout
+        writing: Any = self._process.stdin
+        self._pipes: Pipes[FromWindow] = Pipes(reading, writing, _FROM_WINDOW)
         try:
             self._start([self.handed(model) for model in models], positions, again)
         except BaseException:

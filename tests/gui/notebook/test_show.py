@@ -8,8 +8,10 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 from PIL import Image
 
 import helixscope as hx
@@ -229,6 +231,26 @@ def test_a_window_outlives_the_group_of_its_kernel():
         kernel.wait(SOON)
         os.kill(window, 0)
         os.kill(window, signal.SIGTERM)
+
+
+CELLS = (
+    "import helixscope as hx\nm = hx.open([[i, i * i, 1.0] for i in range(30)], name='mine')\n"
+    "v = hx.show(m)",  # which waits for nothing here
+    "v.positions = 2, 9\nv.selection = 4, 6\nprint(v.positions, v.selection)",
+    "v.close()\nprint(v.closed)",
+    "v.show()\nprint(v)\nv.close()",
+)
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_changes_reads_closes_and_shows_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    for variable in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
+    NotebookClient(notebook, timeout=SOON).execute()
+    said = ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
+    assert said == ["", "(2, 9) (4, 6)\n", "True\n", "<window of mine: positions 2–9>\n"]
 
 
 def test_arguments_environment_and_folders_tell_nobody_how_to_drive_it(monkeypatch, tmp_path):
