@@ -248,7 +248,7 @@ def test_a_notebook_shows_changes_reads_closes_and_shows_again(tmp_path, monkeyp
     for variable in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS])
-    NotebookClient(notebook, timeout=SOON).execute()
+    NotebookClient(notebook, timeout=2 * SOON).execute()
     said = ["".join(o.get("text", "") for o in cell.outputs) for cell in notebook.cells]
     assert said == ["", "(2, 9) (4, 6)\n", "True\n", "<window of mine: positions 2–9>\n"]
 
