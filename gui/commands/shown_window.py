@@ -5,7 +5,6 @@ It is a process of its own, so that the script goes on, and both may end without
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -75,11 +74,11 @@ class ScriptEnd:
             self._driver.release()
 
     def close(self) -> None:
-        """Say that the window is closed, and remove what was handed over."""
+        """Say that the window is closed, and remove its folder if that is empty."""
         self._sender.close()
         if self._place is not None:
-            with suppress(OSError):
-                shutil.rmtree(self._place)
+            with suppress(OSError):  # Python, if it is still there, removes what is in it
+                self._place.rmdir()
 
 
 @contextmanager
