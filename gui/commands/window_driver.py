@@ -169,6 +169,8 @@ class Driver(QObject):
     def _on_received(self, message: object) -> None:
         if isinstance(message, Notice):
             self._session.notice = message
+            with suppress(OSError):  # nothing more is handed over
+                self._place.rmdir()
             return
         self._room.release()
         self.carry_out(message)
