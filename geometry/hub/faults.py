@@ -51,14 +51,14 @@ class Offline(HubError):
 
 
 class NotAsked(HubError):
-    """A file names models that would be looked up, to which the user has not agreed."""
+    """A project or link names models that would be looked up, and the user has not agreed."""
 
-    def __init__(self, models: Sequence[str], server: str) -> None:
+    def __init__(self, models: Sequence[str], server: str, *, by: str = "project") -> None:
         single = len(models) == 1
         super().__init__(
-            f"This project names {'a model that is' if single else 'models that are'} not on this "
+            f"This {by} names {'a model that is' if single else 'models that are'} not on this "
             f"machine: {', '.join(models)}.",
-            f"Look {'it' if single else 'them'} up on {server} if you trust the project.",
+            f"Look {'it' if single else 'them'} up on {server} if you trust the {by}.",
             retryable=True,
         )
 

@@ -15,6 +15,7 @@ from PySide6.QtCore import QEvent, QLocale, Qt, Signal
 from PySide6.QtGui import QColor, QFileOpenEvent, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication, QWidget
 
+from geometry.models.sources.source import LINK
 from gui.style.theme import ICONS, TEXT, THEMES, Theme, ThemeChoice, stylesheet
 from gui.widgets.dropped_files import CopiesOnly
 from gui.widgets.overrides import contain_overrides
@@ -47,14 +48,16 @@ def surface_format() -> QSurfaceFormat:
 
 
 class DesktopApplication(QApplication):
-    """A QApplication that the desktop asks to open files, as macOS does after a double click."""
+    """A QApplication that the desktop asks to open files and links, as macOS does after a click."""
 
-    fileOpened = Signal(str)  # The file's path
+    fileOpened = Signal(str)  # The file's path, or the link
 
     def event(self, event: QEvent, /) -> bool:
-        if isinstance(event, QFileOpenEvent) and event.file():
-            self.fileOpened.emit(event.file())
-            return True
+        if isinstance(event, QFileOpenEvent):
+            link = event.url().toString()
+            if opened := event.file() or (link if link.startswith(LINK) else ""):
+                self.fileOpened.emit(opened)
+                return True
         return super().event(event)
 
 

@@ -228,6 +228,7 @@ class Comparing:
             )
             return None
         source, table = Source.of_any(source).apart(table)
+        unasked = unasked or ((source,) if source.linked else ())
         self._newest = key = self._newest + 1
         with self.step(f"adding {source.name}"):
             model = self._keep(key)

@@ -151,8 +151,17 @@ class Controller:
             self.open_survey(source.text)
         else:
             if_there |= table is None
+            unasked = (source,) if source.linked else ()
             self.opening.open(
-                OpenRequest(source, table or None, positions, whole, fresh, if_there=if_there)
+                OpenRequest(
+                    source,
+                    table or None,
+                    positions,
+                    whole,
+                    fresh,
+                    if_there=if_there,
+                    unasked=unasked,
+                )
             )
 
     def chosen_before(self, notice: Notice) -> str:

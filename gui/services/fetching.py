@@ -95,7 +95,8 @@ class Fetching:
         from geometry.models.sources.locating import is_here
 
         if wanted.unasked and not self._session.offline and not is_here(wanted.source):
-            raise _not_asked(wanted.unasked, self.hub.endpoint)
+            by = "link" if wanted.source.linked else "project"
+            raise _not_asked(wanted.unasked, self.hub.endpoint, by)
         return Network(self.hub, self.cache, transfer, wanted.whole, wanted.fresh)
 
     def _on_offline_changed(self, offline: bool) -> None:
@@ -104,11 +105,11 @@ class Fetching:
                 self._hub.offline = offline
 
 
-def _not_asked(sources: Iterable[Source], endpoint: str) -> NotAsked:
+def _not_asked(sources: Iterable[Source], endpoint: str, by: str) -> NotAsked:
     from geometry.hub.address import without_login
     from geometry.hub.faults import NotAsked
     from geometry.models.sources.locating import is_here, may_ask_hub
 
     wanted = [source for source in dict.fromkeys(sources) if may_ask_hub(source)]
     missing = [source.full_name for source in wanted if not is_here(source)]
-    return NotAsked(missing, without_login(endpoint))
+    return NotAsked(missing, without_login(endpoint), by=by)

@@ -38,7 +38,7 @@ def located(source: Source) -> Source:
             with suppress(OSError, ValueError, RuntimeError):  # reported when it is opened
                 what = str(Path(what).expanduser().resolve())
         return replace(source, id=f"{source.kind}:{what},{of.id}", of=of)
-    if source.kind not in ("hub", "path"):
+    if source.kind not in ("hub", "path") or source.linked:
         return source
     try:
         path = Path(source.text).expanduser()
@@ -96,7 +96,7 @@ def is_address_here(address: HubAddress, cache: TensorCache | None = None) -> bo
 
 def tried(source: Source) -> list[str]:
     """Return a line for each thing that a source was tried as, and names that are similar."""
-    if source.kind not in ("hub", "path"):
+    if source.kind not in ("hub", "path") or source.linked:
         return []
     path = Path(os.path.abspath(os.path.expanduser(source.text)))
     there = path_exists(path)

@@ -182,6 +182,10 @@ def open_model(
             raise SourceError("The bundled model is missing.", "Reinstall Helixscope.")
         return _open(folder, source, text, table)
     if source.address is None:
+        if source.linked:
+            raise SourceError(
+                f"{text} is no link to a model.", "Use one such as helixscope://open?model=gpt2."
+            )
         path = _path(text)
         return _open(_snapshot(path), source, name_of(path), table, network)
     if network is None or not network.fresh:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeGuard
+from urllib.parse import parse_qs, urlsplit
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.plain_text import visible
@@ -46,6 +47,9 @@ _MADE = FORMS.keys() - {"table"}
 
 _MEMORY = re.compile(r"memory:(?:([0-9a-f]{16}):)?(.*)", re.DOTALL)
 """What was opened from memory, with the key under which it is held."""
+
+LINK = "helixscope:"
+"""Scheme of links to models, such as "helixscope://open?model=gpt2"."""
 
 _BUNDLED = re.compile(
     rf"({'|'.join(BUNDLED)})(/step [0-9]{{1,12}})?|{SAMPLE_INSIDE}(/layer [0-9]{{1,5}})?"
@@ -91,6 +95,8 @@ class Source:
     @classmethod
     def parse(cls, text: str) -> Source:
         """Parse a source by its form, without the disk; what is wrong is reported on opening."""
+        if text.startswith(LINK):
+            return cls._of_link(text)
         if (memory := _MEMORY.fullmatch(text)) is not None:
             return cls.in_memory(memory[2], memory[1] or "")
         kind, colon, arguments = text.partition(":")
@@ -110,6 +116,17 @@ class Source:
         address = None if os.path.isabs(path) else address_in(text)
         if address is None:
             return cls(path, text, "path", _path_name(text))
+        return cls(str(canonical(address)), text, "hub", address.short, address)
+
+    @classmethod
+    def _of_link(cls, text: str) -> Source:
+        """Return the source of a link: a bundled model or one on the Hub, and nothing else."""
+        model = _model_in(text)
+        if _BUNDLED.fullmatch(model):
+            return cls.parse(model)
+        address = address_in(model)
+        if address is None:
+            return cls(text, text, "hub", text)
         return cls(str(canonical(address)), text, "hub", address.short, address)
 
     @classmethod
@@ -152,6 +169,11 @@ class Source:
         """The source of the model that it is derived from at last; itself for other kinds."""
         return self if self.of is None else self.of.model
 
+    @property
+    def linked(self) -> bool:
+        """Whether it is a link, as of a web page: nothing is downloaded without a question."""
+        return self.kind == "hub" and self.text.startswith(LINK)
+
     def apart(self, table: str | None = None) -> tuple[Source, str | None]:
         """Return a source without its choice of a table, and that choice, or else ``table``."""
         if self.kind == "table" and self.of is not None:
@@ -182,6 +204,18 @@ class Source:
             return self
         address = replace(self.address, revision=commit or "main")
         return Source(str(canonical(address)), str(address), "hub", address.short, address)
+
+
+def _model_in(link: str) -> str:
+    """Return the model that a link names; "" if it is no such link."""
+    try:
+        parts = urlsplit(link)
+        fields = parse_qs(parts.query, strict_parsing=True)
+    except ValueError:
+        return ""
+    names = fields.pop("model", [])
+    whole = (parts.netloc, parts.path.strip("/"), parts.fragment) == ("open", "", "")
+    return names[0] if whole and not fields and len(names) == 1 else ""
 
 
 def _is_form(kind: str) -> TypeGuard[DerivedKind]:

@@ -2,10 +2,13 @@
 
 import pickle
 
+import numpy as np
 import pytest
 
+from geometry.checkpoints.errors import SourceError
 from geometry.models.sources.locating import located
 from geometry.models.sources.names import name_apart
+from geometry.models.sources.opening import open_model
 from geometry.models.sources.source import Source
 
 
@@ -95,3 +98,46 @@ def test_models_of_the_same_name_have_their_folders(source, others, name):
     named = [("out", Source.parse(other)) for other in others]
     assert name_apart("out", Source.parse(source), named) == name
     assert name_apart("other", Source.parse(source), named) == "other"
+
+
+@pytest.mark.parametrize(
+    ("model", "same"),
+    [
+        ("gpt2", "gpt2"),
+        ("someone/theirs@v1", "someone/theirs@v1"),
+        ("https%3A%2F%2Fhuggingface.co%2Fsomeone%2Ftheirs", "someone/theirs"),
+        ("sample", "sample"),
+    ],
+)
+def test_a_link_names_a_model(model, same):
+    source = Source.parse(f"helixscope://open?model={model}")
+    assert source == Source.parse(same)
+    assert source.linked == (same != "sample")
+    assert located(source) is source
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "helixscope:",
+        "helixscope://open",
+        "helixscope://open?model=",
+        "helixscope://open?model=gpt2&out=/etc/passwd",
+        "helixscope://open?model=gpt2&model=sample",
+        "helixscope://open/more?model=gpt2",
+        "helixscope://open?model=gpt2#more",
+        "helixscope://report?model=gpt2",
+        "helixscope://open?model={there}",
+        "helixscope://open?model=a/../../../../../../../../../..{there}",
+        "helixscope://open?model=sinusoidal:8x4",
+        "helixscope://open?model=tokens:weekdays,gpt2",
+        "helixscope://open?model=memory:0123456789abcdef:m",
+        "helixscope://open?model=--offline",
+        "helixscope://[open?model=gpt2",
+    ],
+)
+def test_a_link_opens_nothing_else(link, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "m.npy", np.eye(20))
+    with pytest.raises(SourceError, match="no link to a model"):
+        open_model(link.format(there=tmp_path / "m.npy"))

@@ -72,3 +72,12 @@ def test_a_file_that_the_desktop_opens(application, settle, write_safetensors, t
     QApplication.sendEvent(QApplication.instance(), event)
     settle()
     assert application.session.model.n_positions == 50
+
+
+def test_a_link_that_the_desktop_opens(application, settle):
+    before = application.session.model
+    for url in ("https://huggingface.co/gpt2", "helixscope://open?model=sample"):
+        QApplication.sendEvent(QApplication.instance(), QFileOpenEvent(QUrl(url)))
+        settle()
+        assert (application.session.model is before) == url.startswith("https")
+    assert application.session.model.name == "sample"

@@ -260,6 +260,20 @@ def test_a_failure_leaves_what_is_open(fetched, controller, hub):
     assert fetched.recent == (Source.parse(GPT2),)
 
 
+def test_a_link_is_opened_once_the_user_agrees(session, controller, hub):
+    controller.open(f"helixscope://open?model={GPT2}")
+    assert (session.model, hub.requests) == (None, [])
+    assert session.notice.asks
+    assert GPT2 in session.notice.text
+    controller.retry()
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+    assert session.recent == (Source.parse(GPT2),)
+    controller.open("sample")
+    with hub.unasked():  # it is here now
+        controller.open(f"helixscope://open?model={GPT2}")
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+
+
 # ---- offline ---------------------------------------------------------------------------
 
 
