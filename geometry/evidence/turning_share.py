@@ -353,8 +353,11 @@ def _climb_ratio(outside: Array, turning: float) -> float | None:
         length = float(np.linalg.norm(climb))
         if length**2 / len(fitted) < MIN_CLIMB * turning:
             return None
-        stretches = np.array_split(course @ climb / length, min(STRETCHES, len(course)))
-        means = np.array([stretch.mean() for stretch in stretches])
+        # Stretches of equal length, which may end within a row: the same from either end.
+        m, count = len(course), min(STRETCHES, len(course))
+        sums = np.append(0.0, np.cumsum(course @ climb / length))
+        ends = np.interp(np.linspace(0, m, count + 1), np.arange(m + 1), sums)
+        means = np.diff(ends) * count / m
         means = means[1:-1] if len(means) > 4 else means
         means -= means.mean()
         straight = float(ramp(len(means)) @ means) ** 2
