@@ -71,9 +71,9 @@ class ChangedFiles:
         Called about every second; there is nothing to do without a training.
         """
         if not self._looking and any(may_go_on(model) for _, model in self._models()):
-            self.look()
+            self.look(counted=False)
 
-    def look(self, error: FileChanged | None = None) -> None:
+    def look(self, error: FileChanged | None = None, *, counted: bool = True) -> None:
         """Compare the files on a thread, since a disk on the network may not answer.
 
         Parameters
@@ -81,6 +81,8 @@ class ChangedFiles:
         error
             The error of a read, which is not shown elsewhere; reported by itself if it concerns
             none of the models.
+        counted
+            As of a :class:`gui.services.jobs.jobs.Job`.
         """
         models = dict(self._models())
         trainings = {key: model for key, model in models.items() if may_go_on(model)}
@@ -115,7 +117,7 @@ class ChangedFiles:
 
         self._looking = True
         # With ``stop``, it has its own thread.
-        self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None, counted=False))
+        self._jobs.start(SLOT, Job(find, on_result, on_error, stop=lambda: None, counted=counted))
 
     def _go_on(
         self, key: int, model: PositionalModel, progress: Hashable, changed: FileChanged | None
