@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import checkpoints_in
 from geometry.checkpoints.formats.position_log import LOG_NAME, LoggedTables, read_log
-from geometry.checkpoints.identity import identity_of
+from geometry.checkpoints.identity import Identity, identity_of
+from geometry.checkpoints.stored_step import stored_step
 from geometry.history.origins import Origin
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEnd:
-    """The end of a log of positions; equal to another one if that is the same record.
+    """The end of a training so far; equal to another one if that is the same record.
 
     Attributes
     ----------
@@ -23,7 +26,7 @@ class LoggedEnd:
     time
         When it was recorded, in seconds since 1970.
     ended
-        Whether the training has closed the log.
+        Whether the training has closed its log.
     """
 
     step: int
@@ -40,7 +43,7 @@ def end_of(log: LoggedTables) -> LoggedEnd | None:
 
 
 def progress_of(origin: Origin) -> Hashable:
-    """Return what differs once a training has written more; a :class:`LoggedEnd` of a log.
+    """Return what differs once a training has written more; a :class:`LoggedEnd` if it has a step.
 
     It takes a few requests to the disk, of which none reads a table but that of a new record.
 
@@ -63,6 +66,8 @@ def progress_of(origin: Origin) -> Hashable:
     if origin.kind == "file" and path.name == LOG_NAME:
         return end_of(read_log(path))
     try:
+        if origin.kind == "rewritten":
+            return _version(path, identity_of(path))
         if origin.kind in ("file", "inside"):
             return identity_of(path)
         if origin.kind == "folder":
@@ -71,3 +76,13 @@ def progress_of(origin: Origin) -> Hashable:
     except OSError:
         pass
     return None
+
+
+@lru_cache(maxsize=64)
+def _version(path: Path, identity: Identity) -> Hashable:
+    """Return the step in a version of a file; its identity alone while it is being written."""
+    try:
+        step = stored_step(path)
+    except SourceError:
+        step = None
+    return identity if step is None else LoggedEnd(step, identity.mtime_ns / 1e9, ended=False)

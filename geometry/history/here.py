@@ -16,6 +16,7 @@ from geometry.history.history import History
 from geometry.history.origins import find_history, list_snapshots
 from geometry.history.plan import plan_history
 from geometry.history.record import read_history
+from geometry.history.versions import versions_of
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
@@ -55,8 +56,9 @@ def history_here(model: PositionalModel) -> History:
         )
     if origin is None:
         raise NoHistory("this model has no training history")
-    if origin.kind == "file":
-        return read_history(Path(origin.source), name=origin.name, shape=origin.shape)
+    file = versions_of(model) if origin.kind == "rewritten" else None
+    if origin.kind == "file" or file is not None:
+        return read_history(file or Path(origin.source), name=origin.name, shape=origin.shape)
     if isinstance(model.store, LayerStore):
         return history_of_layers(model.store)
     if origin.kind == "inside":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from geometry.checkpoints.files import checkpoints_in, steps_around
 from geometry.checkpoints.steps import steps_of
+from geometry.history.versions import file_of, versions_of
 from geometry.hub.address import HubAddress
 from geometry.models.model import PositionalModel
 from geometry.models.sources.catalogue import canonical
@@ -32,7 +33,9 @@ class Origin:
     kind
         "file": ``history.safetensors`` or ``positions.log``; "layers": positions inside a model,
         whose layers are its steps; "inside": a file with several state dicts; "folder": a folder of
-        checkpoints; "hub": a model on the Hub, which may have checkpoints as revisions.
+        checkpoints; "rewritten": a checkpoint of which several versions were opened, see
+        :mod:`geometry.history.versions`; "hub": a model on the Hub, which may have checkpoints as
+        revisions.
     source
         The path of the file or the folder; the model's id.
     name
@@ -43,7 +46,7 @@ class Origin:
         The ``table`` argument of ``open_model``; None for the default.
     """
 
-    kind: Literal["file", "layers", "inside", "folder", "hub"]
+    kind: Literal["file", "layers", "inside", "folder", "rewritten", "hub"]
     source: str
     name: str
     shape: tuple[int, int]
@@ -77,8 +80,9 @@ def find_history(model: PositionalModel) -> Origin | None:
 
     First ``history.safetensors`` or ``positions.log`` beside the model; then other state dicts in
     its file; then steps in the model's folder, or beside it if it is one of them, such as
-    ``checkpoint-1000`` (see :func:`geometry.checkpoints.files.checkpoints_in`); then, for a model
-    on the Hub, its revisions, which are not listed here.
+    ``checkpoint-1000`` (see :func:`geometry.checkpoints.files.checkpoints_in`); then earlier
+    versions of its file that were opened; then, for a model on the Hub, its revisions, which are
+    not listed here.
 
     Returns
     -------
@@ -111,10 +115,18 @@ def find_history(model: PositionalModel) -> Origin | None:
             beside = folder != home or _is_one(model, steps)
             name = name_of(folder) if beside else model.name
             return Origin("folder", str(folder), name, shape, _table(model))
+        if versions_of(model) is not None:
+            return own_file(model, "rewritten")
     if model.source.address is None:
         return None
     repo = canonical(model.source.address).repo
     return Origin("hub", repo, HubAddress(repo).short, shape, _table(model))
+
+
+def own_file(model: PositionalModel, kind: Literal["file", "rewritten"] = "file") -> Origin | None:
+    """Return an open model's own file, which a training may rewrite; None if it has none."""
+    file, shape = file_of(model), (model.n_positions, model.d_model)
+    return None if file is None else Origin(kind, str(file), model.name, shape)
 
 
 def _is_one(model: PositionalModel, steps: tuple[tuple[int, Path], ...]) -> bool:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SLOT = "changed files"
+ATTEMPTS = 10
+"""Looks at a changed file of a training, which may be being written, until it is reported."""
 ADVICE = "What is shown was computed from the earlier file. Open it again to read the new one."
 
 
@@ -55,6 +57,8 @@ class ChangedFiles:
         self._looking = False
         self._reported: WeakSet[PositionalModel] = WeakSet()
         self._any = False
+        self._failed: tuple[int, Hashable] | None = None
+        self._attempts = 0
         self._count = len(session.open_models)
         self._listening = Listening()
         self._listening.to(session.events.model, self._look_on)
@@ -99,16 +103,17 @@ class ChangedFiles:
         def on_result(found: tuple[dict[int, FileChanged], dict[int, Hashable]]) -> None:
             self._looking = False
             errors, progress = found
-            present = dict(self._models())
+            present, known = dict(self._models()), len(errors)
             for key, model in trainings.items():
                 if present.get(key) is model and progress[key] is not None:
                     self._go_on(key, model, progress[key], errors.pop(key, None))
+            goes_on = len(errors) < known
             # A closed model may be restored by undo.
             for model in set(self._reported).difference(present.values()):
                 self._reported.discard(model)
             changed = {key: e for key, e in errors.items() if present.get(key) is models[key]}
             self._report(changed)
-            if error is not None and not changed:
+            if error is not None and not changed and not goes_on:
                 self._session.notice = notice_of(error, str(error))
 
         def on_error(failed: Exception) -> None:
@@ -123,15 +128,20 @@ class ChangedFiles:
         self, key: int, model: PositionalModel, progress: Hashable, changed: FileChanged | None
     ) -> None:
         """Show how far a training has come, and open its later step if there is one."""
+        state = training_state(progress)
         for listed in self._session.open_models:
-            if listed.key == key:
-                listed.session.training_state = training_state(progress)
+            if listed.key == key and state:
+                listed.session.training_state = state
         if (changed is None and progress == progress_shown(model)) or self._busy():
             return
 
         def on_error(error: Exception) -> None:
             log.info("A later step of %s could not be opened", model.name, exc_info=error)
-            if changed is not None and dict(self._models()).get(key) is model:
+            if self._failed != (key, progress):
+                self._failed, self._attempts = (key, progress), 0
+            self._attempts += 1
+            last = self._attempts == ATTEMPTS
+            if changed is not None and last and dict(self._models()).get(key) is model:
                 self._report({key: changed})
 
         self._follow(key, on_error)

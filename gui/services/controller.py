@@ -286,7 +286,9 @@ class Controller:
         assert before is not None
         listed = self.comparing.in_place(opened.model.source, name)["open_models"]
         self._current.show(wanted, opened, more={"open_models": listed})
-        if session.notice == Notice(" ".join(before.warnings)):
+        notice = session.notice
+        changed = notice is not None and notice.again is before  # its file, which was reported
+        if changed or notice == Notice(" ".join(before.warnings)):
             notes = " ".join(opened.model.warnings)
             session.notice = Notice(notes) if notes else None
 

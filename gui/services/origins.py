@@ -22,17 +22,21 @@ QUIET_MIN = 10
 """Minutes without a record after which a training may no longer run."""
 
 _noted: WeakKeyDictionary[PositionalModel, Origin | SourceError | None] = WeakKeyDictionary()
+_followed: WeakKeyDictionary[PositionalModel, Origin | None] = WeakKeyDictionary()
 _progress: WeakKeyDictionary[PositionalModel, Hashable] = WeakKeyDictionary()
 
 
 def note_origin(model: PositionalModel) -> None:
     """Look for a model's history, and store its origin, or the error, and how far it has come."""
     from geometry.history.going_on import end_of
-    from geometry.history.origins import find_history
+    from geometry.history.origins import find_history, own_file
+    from geometry.history.versions import log_version
     from geometry.models.sources.history_steps import LastLogged
 
+    may_be_rewritten = log_version(model)
     try:
-        _noted[model] = find_history(model)
+        _noted[model] = noted = find_history(model)
+        _followed[model] = own_file(model) if noted is None and may_be_rewritten else noted
     except SourceError as error:
         _noted[model] = error
     # Not how far the log has come by now, but where the model is.
@@ -67,8 +71,8 @@ def training_progress(model: PositionalModel) -> Hashable:
     """
     from geometry.history.going_on import progress_of
 
-    origin = _noted.get(model)
-    if origin is None or isinstance(origin, SourceError):
+    origin = _followed.get(model)
+    if origin is None:
         return None
     try:
         # One of several steps that was opened by itself stays what it is.

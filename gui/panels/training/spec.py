@@ -279,6 +279,9 @@ class TrainingPanel(PanelSpec[Choices, Training]):
             return python_script(lines, view.model)
         gathered = view.question.given is not None
         note = "  # those of its checkpoints that were fetched" if gathered else ""
+        origin = origin_of(view.model)
+        if origin is not None and origin.kind == "rewritten":
+            note = "  # has none here: its file has only the last step"
         lines = f"""
 history = history_here(model){note}
 lapse = make_timelapse(history, {view.question.positions})

@@ -5,14 +5,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from geometry.checkpoints.errors import FileChanged
 from geometry.checkpoints.formats.position_log import LOG_NAME
 from geometry.history.going_on import LoggedEnd
 from geometry.history.position_log import PositionLog
 from gui.panels.training.question import TrainingOf
+from gui.services.changed_files import ATTEMPTS
+from gui.services.lessons.findings import has_history
 from gui.services.origins import training_state
 from gui.state.session import Session
-from tests.geometry.history_stage import growing, write_checkpoint, write_record
+from tests.geometry.history_stage import D, growing, write_checkpoint, write_record
 from tests.gui.training_stage import write_trained
 
 RANGE = (5, 40)
@@ -391,3 +395,99 @@ def test_one_of_several_checkpoints_stays_what_it_is(tmp_path, session, controll
     write_checkpoint(tmp_path / "checkpoint-300", growing([300])[0])
     controller.watch()
     assert session.model is model
+
+
+# ---- a checkpoint that is rewritten -------------------------------------------------------------
+
+
+def rewrite(file: Path, step: int, name: str = "iter_num", **more: object) -> None:
+    """Write a checkpoint as nanoGPT does, in place."""
+    tables = {
+        "transformer.wte.weight": torch.zeros(8, D),
+        "transformer.wpe.weight": torch.from_numpy(growing([step])[0]),
+    }
+    file.parent.mkdir(exist_ok=True)
+    torch.save({"model": tables, name: step, **more}, file)
+
+
+@pytest.mark.parametrize("opened", ["ckpt.pt", "."])
+@pytest.mark.parametrize("name", ["iter_num", "global_step", "epoch"])
+def test_each_version_of_a_checkpoint_is_a_step(name, opened, tmp_path, session, controller):
+    file = tmp_path / "out" / "ckpt.pt"
+    rewrite(file, 100, name)
+    controller.open(str(file.parent / opened))
+    assert not has_history(session.model)
+    assert session.training_state == ""  # it may be an old one
+    session.notice = None
+    session.change(positions=RANGE, selection=(7, 30))
+    for step in (200, 300):
+        rewrite(file, step, name)
+        controller.watch()
+        np.testing.assert_array_equal(session.model.W_pos, growing([step])[0])
+        assert session.training_state == f"step {step}, running"
+    assert session.positions == RANGE
+    assert session.selection == (7, 30)
+    assert session.notice is None
+    ask(controller)
+    history = session.history
+    assert history.steps.tolist() == [100, 200, 300]
+    for snapshot, table in enumerate(growing([100, 200, 300])):
+        np.testing.assert_array_equal(history.table(snapshot), table)
+
+
+def test_a_version_that_is_being_written_is_waited_for(tmp_path, session, controller):
+    file = tmp_path / "ckpt.pt"
+    rewrite(file, 100)
+    controller.open(str(file))
+    model, session.notice = session.model, None
+    rewrite(file, 200)
+    whole = file.read_bytes()
+    for nbytes in (0, 100, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:nbytes])
+        controller.watch()
+        controller.changed_files.look(FileChanged("ckpt.pt"))  # a panel has read from it
+        assert (session.model, session.notice) == (model, None)
+    file.write_bytes(whole)
+    controller.watch()
+    assert session.training_state == "step 200, running"
+    ask(controller)
+    assert session.history.steps.tolist() == [100, 200]
+
+
+def test_a_version_that_stays_damaged_is_reported(tmp_path, session, controller):
+    file = tmp_path / "ckpt.pt"
+    rewrite(file, 100)
+    controller.open(str(file))
+    session.notice = None
+    file.write_bytes(file.read_bytes()[:-100])
+    for _ in range(ATTEMPTS):
+        assert session.notice is None
+        controller.watch()
+    assert session.notice.text == "ckpt.pt has changed since it was opened."
+    rewrite(file, 200)
+    controller.watch()
+    assert session.training_state == "step 200, running"
+    assert session.notice.text == " ".join(session.model.warnings)
+
+
+def test_a_training_that_begins_again_replaces_its_later_steps(tmp_path, session, controller):
+    file = tmp_path / "ckpt.pt"
+    rewrite(file, 100)
+    controller.open(str(file))
+    for step in (200, 300, 200, 250):
+        rewrite(file, step)
+        controller.watch()
+    ask(controller)
+    assert session.history.steps.tolist() == [100, 200, 250]
+
+
+@pytest.mark.parametrize("step", [None, "last", True, -1, 0.5])
+def test_a_file_without_a_step_is_reported(step, tmp_path, session, controller):
+    file = tmp_path / "model.pt"
+    rewrite(file, 100, "note", iter_num=step)
+    controller.open(str(file))
+    rewrite(file, 200, "note", iter_num=step)
+    controller.watch()
+    controller.changed_files.look()
+    assert session.notice.text == "model.pt has changed since it was opened."
+    assert not has_history(session.model)
