@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from geometry.checkpoints.config import read_json
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.files import checkpoints_in
 from geometry.checkpoints.formats.position_log import LOG_NAME, LoggedTables, read_log
 from geometry.checkpoints.identity import Identity, identity_of
 from geometry.checkpoints.stored_step import stored_step
 from geometry.history.origins import Origin
+from geometry.history.record import read_history
+from geometry.models.notes import FILE_NAME as NOTES
+from geometry.models.sources.history_steps import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,9 @@ def progress_of(origin: Origin) -> Hashable:
     try:
         if origin.kind == "rewritten":
             return _version(path, identity_of(path))
+        notes = path.with_name(NOTES)
+        if origin.kind == "file" and path.name == FILE_NAME and notes.is_file():
+            return _recorded(path, identity_of(path), notes, identity_of(notes))
         if origin.kind in ("file", "inside"):
             return identity_of(path)
         if origin.kind == "folder":
@@ -76,6 +83,19 @@ def progress_of(origin: Origin) -> Hashable:
     except OSError:
         pass
     return None
+
+
+@lru_cache(maxsize=64)
+def _recorded(path: Path, identity: Identity, notes: Path, _version_of_notes: Identity) -> Hashable:
+    """Return the last step of a history, and whether its training is finished by its notes."""
+    try:
+        finished = read_json(notes).get("finished")
+        step = int(read_history(path).steps[-1])
+    except SourceError:
+        finished = None
+    if not isinstance(finished, bool):  # notes of another program
+        return identity
+    return LoggedEnd(step, identity.mtime_ns / 1e9, finished)
 
 
 @lru_cache(maxsize=64)

@@ -371,6 +371,29 @@ def test_a_model_with_its_history_beside_it_is_followed(tmp_path, session, contr
     assert session.notice is None
 
 
+def test_a_training_of_ours_says_when_it_is_finished(tmp_path, session, controller):
+    folder, notes = write_trained(tmp_path / "tiny", [0, 100]), tmp_path / "tiny" / "training.json"
+    notes.write_text('{"finished": false}', "utf-8")
+    controller.open(str(folder))
+    assert session.training_state == "step 100, running"
+    write_record(folder / "history.safetensors", [0, 100, 200])
+    controller.watch()
+    assert session.training_state == "step 200, running"
+    model = session.model
+    notes.write_text('{"finished": true}', "utf-8")
+    controller.watch()
+    assert session.training_state == "step 200, ended"
+    assert session.model is model
+
+
+@pytest.mark.parametrize("notes", ["[]", "{", '{"finished": "no"}', "{}"])
+def test_notes_of_another_program_say_nothing(notes, tmp_path, session, controller):
+    folder = write_trained(tmp_path / "tiny", [0, 100])
+    (folder / "training.json").write_text(notes, "utf-8")
+    controller.open(str(folder))
+    assert session.training_state == ""
+
+
 def test_checkpoints_that_appear_are_shown(tmp_path, session, controller):
     for step in (100, 200):
         write_checkpoint(tmp_path / f"checkpoint-{step}", growing([step])[0])
