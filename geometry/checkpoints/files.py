@@ -145,6 +145,20 @@ _LAST_FOLDER, _NAMES_LAST = "checkpoint-last", "latest"
 """The folder to open among several of the same training, and DeepSpeed's file with the name of its
 last one."""
 
+_OF_A_BEGINNING = frozenset(
+    {
+        "lightning_logs",
+        "logs",
+        "mlruns",
+        "runs",
+        "tb_logs",
+        "tensorboard",
+        "trainer_state.json",
+        "wandb",
+    }
+)
+"""What trainers write into a folder before its first checkpoint."""
+
 _MAX_FOLDERS, _MAX_BYTES = 1_000, 1_000_000
 """Maximum number of searched folders, and bytes of a file that names them."""
 
@@ -450,7 +464,7 @@ def weights_in(folder: Path) -> Path:
     Raises
     ------
     NoStepYet
-        The folder is empty.
+        The folder is empty, or has only the logs of a training that has just begun.
     SourceError
         There are none, or the choice is ambiguous.
     """
@@ -459,6 +473,9 @@ def weights_in(folder: Path) -> Path:
         raise NoStepYet(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
     if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
         return weights_in(inner)
+    if _OF_A_BEGINNING.issuperset(names):
+        logs = f"The folder {folder} has no checkpoint yet, only {some_of(names, 4)}."
+        raise NoStepYet(logs, "Wait for the first one.")
     for beside, weights in _OF_SPACY:
         if beside in names and (folder / weights).is_file():
             return folder / weights

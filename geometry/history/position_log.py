@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -44,7 +45,7 @@ class PositionLog:
     Parameters
     ----------
     folder
-        Created if it is missing.
+        Created if it is missing, so that a window can wait there for the first record.
     single
         Store numbers as float32; else as float16.
     max_records
@@ -84,6 +85,9 @@ class PositionLog:
         self._end = 0
         self._warned = False
         self._lock = Lock()
+        if _is_first_process():
+            with suppress(OSError):  # reported with the first record
+                self.file.parent.mkdir(parents=True, exist_ok=True)
 
     def __call__(
         self,

@@ -328,6 +328,28 @@ def test_it_waits_for_the_first_step(begun, tmp_path, session, controller):
     assert (session.opening, session.status) == (None, "Ready")
 
 
+@pytest.mark.parametrize("logs", ["runs", "lightning_logs", "wandb"])
+def test_it_waits_beside_the_logs_of_a_trainer(logs, tmp_path, session, controller):
+    (tmp_path / "out" / logs / "Nov29").mkdir(parents=True)
+    (tmp_path / "out" / logs / "Nov29" / "events.out.tfevents.1").write_bytes(b"events")
+    controller.open(str(tmp_path / "out"))
+    assert "Waiting" in session.status
+    (tmp_path / "out" / "checkpoint-100").mkdir()
+    controller.watch()
+    assert session.model is None
+    write_checkpoint(tmp_path / "out" / "checkpoint-100", growing([100])[0])
+    controller.watch()
+    np.testing.assert_array_equal(session.model.W_pos, growing([100])[0])
+
+
+def test_a_log_can_be_waited_for_from_its_beginning(tmp_path, session, controller):
+    log = PositionLog(tmp_path / "runs" / "1")
+    controller.open(str(tmp_path / "runs" / "1"))
+    log(0, growing([0])[0])
+    controller.watch()
+    assert session.model.name == "1 · step 0"
+
+
 def test_waiting_ends_with_another_model_or_on_request(tmp_path, session, controller, write_table):
     folder = tmp_path / "run"
     folder.mkdir()
