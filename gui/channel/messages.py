@@ -11,12 +11,10 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from gui.state.fields import Name, Selection, Three, Whole
+from gui.state.fields import MAX_MODELS, Name, Selection, Three, Whole
 
 MAX_BYTES = 1 << 22
 """Maximum bytes of a message: five times those of a selection of 100,000 positions."""
-MAX_MODELS = 9
-"""Maximum number of models in a window, see :mod:`gui.services.comparing`."""
 MAX_SENTENCE = 10_000
 """Maximum number of characters of a sentence or of an advice."""
 

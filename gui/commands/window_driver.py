@@ -14,31 +14,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
 from geometry.pca.components import check_range
-from gui.channel.messages import (
-    MAX_SENTENCE,
-    Ask,
-    BadMessage,
-    Begin,
-    Changed,
-    Close,
-    Done,
-    Failed,
-    Look,
-    ModelToShow,
-    OpenModel,
-    PlaceCamera,
-    Pose,
-    Ready,
-    RemoveModel,
-    Requests,
-    SavePicture,
-    Select,
-    ShowComponents,
-    ShowPanel,
-    ShowPositions,
-    ShowView,
-    ToWindow,
-)
+from gui.channel import messages
 from gui.channel.pipes import Gone, Pipes
 from gui.commands.script_pipes import Sender, source_of
 from gui.state.camera import VIEWS, CameraPose
@@ -114,7 +90,7 @@ class Driver(QObject):
         if self._tells:
             self._tell()
 
-    def begin(self, pipes: Pipes[ToWindow], begin: Begin | None) -> None:
+    def begin(self, pipes: Pipes[messages.ToWindow], begin: messages.Begin | None) -> None:
         """Say that the window is ready once no model is loading, and read messages from then on."""
 
         def ready() -> None:
@@ -126,14 +102,14 @@ class Driver(QObject):
             failed = ""
             if self._session.model is None and notice is not None and not _offers(notice):
                 failed, advice = _cut(notice.text), _cut(notice.advice)
-            self._sender.put(Ready(failed=failed, advice=advice))
+            self._sender.put(messages.Ready(failed=failed, advice=advice))
             threading.Thread(
                 target=self._read, args=(pipes,), name="helixscope-receive", daemon=True
             ).start()
 
         self._once_loaded(ready)
 
-    def _look_again(self, look: Look) -> None:
+    def _look_again(self, look: messages.Look) -> None:
         """Show what a closed window showed, if it is of the same model."""
         session = self._session
         if session.model is not None and look.models[:1] == self._models[:1]:
@@ -147,7 +123,7 @@ class Driver(QObject):
 
     # ---- receiving ---------------------------------------------------------------------
 
-    def _read(self, pipes: Pipes[ToWindow]) -> None:
+    def _read(self, pipes: Pipes[messages.ToWindow]) -> None:
         """Pass on messages to the GUI thread, and wait when many wait there."""
         end = ENDED
         try:
@@ -157,7 +133,7 @@ class Driver(QObject):
                 self._received.emit(message)
         except Gone:
             pass
-        except BadMessage as error:
+        except messages.BadMessage as error:
             log.warning("invalid message: %s", error)
             end = BROKEN
             pipes.close()
@@ -177,41 +153,41 @@ class Driver(QObject):
 
     def carry_out(self, message: object) -> None:
         """Carry out a request, and answer it; other messages close nothing and change nothing."""
-        if not isinstance(message, Requests):
+        if not isinstance(message, messages.Requests):
             return
         number = message.number
         try:
             self._carry_out(message)
         except HelixscopeError as error:
             wrong = isinstance(error, RangeError)
-            self._sender.put(Failed(number, str(error), error.advice, wrong_range=wrong))
+            self._sender.put(messages.Failed(number, str(error), error.advice, wrong_range=wrong))
 
-    def _carry_out(self, message: Requests) -> None:
+    def _carry_out(self, message: messages.Requests) -> None:
         application, session, number = self._application, self._session, message.number
         window, camera = application.window, application.window.viewport.camera
         match message:
-            case ShowPositions(positions=(first, last)):
+            case messages.ShowPositions(positions=(first, last)):
                 check_range((first, last), self._n_positions())
                 application.controller.request_positions(first, last)
-            case ShowComponents(components=components):
+            case messages.ShowComponents(components=components):
                 session.components = self._checked(components)
-            case Select(positions=positions):
+            case messages.Select(positions=positions):
                 for position in positions:
                     check_range((position, position), self._n_positions())
                 application.controller.select(positions)
-            case ShowPanel(name=name):
+            case messages.ShowPanel(name=name):
                 if name not in window.docks:
                     raise HelixscopeError(
                         f"There is no panel {name!r}.", f"There are {', '.join(window.docks)}."
                     )
                 window.bring(name)
-            case ShowView(view=view):
+            case messages.ShowView(view=view):
                 if view not in VIEWS:
                     raise HelixscopeError(
                         f"There is no view {view!r}.", f"There are {', '.join(VIEWS)}."
                     )
                 camera.view(view)
-            case PlaceCamera(pose=pose):
+            case messages.PlaceCamera(pose=pose):
                 place = _pose_from(pose)
                 if not place.usable:
                     raise HelixscopeError(
@@ -220,27 +196,27 @@ class Driver(QObject):
                         "of length 1 that is not along the view.",
                     )
                 camera.stand_at(place)
-            case OpenModel(model=model, beside=beside):
+            case messages.OpenModel(model=model, beside=beside):
                 self._open(number, model, beside=beside)
                 return
-            case RemoveModel(name=name):
+            case messages.RemoveModel(name=name):
                 application.controller.comparing.remove(self._key_of(name))
                 self._note_given()
-            case SavePicture(file=file):
+            case messages.SavePicture(file=file):
                 self._save_picture(number, file)
                 return
-            case Ask():
+            case messages.Ask():
                 shown = (n for n, d in window.docks.items() if not d.visibleRegion().isEmpty())
-                self._answer(Done(number, _pose_to(camera.aim), tuple(shown)))
+                self._answer(messages.Done(number, _pose_to(camera.aim), tuple(shown)))
                 return
-            case Close():
-                self._answer(Done(number))
+            case messages.Close():
+                self._answer(messages.Done(number))
                 application.interrupt()
                 QCoreApplication.exit()
                 return
-        self._answer(Done(number))
+        self._answer(messages.Done(number))
 
-    def _answer(self, message: Done) -> None:
+    def _answer(self, message: messages.Done) -> None:
         """Send an answer, after all that has changed before it."""
         self._tell()
         self._sender.put(message)
@@ -274,7 +250,7 @@ class Driver(QObject):
             )
         return key
 
-    def _open(self, number: int, model: ModelToShow, *, beside: bool) -> None:
+    def _open(self, number: int, model: messages.ModelToShow, *, beside: bool) -> None:
         controller = self._application.controller
         source = source_of(model, self._place)
         opened: Callable[[], str]
@@ -303,9 +279,9 @@ class Driver(QObject):
             why = opened()
             if why:
                 self._tell()
-                self._sender.put(Failed(number, _cut(why)))
+                self._sender.put(messages.Failed(number, _cut(why)))
             else:
-                self._answer(Done(number))
+                self._answer(messages.Done(number))
 
         self._once_loaded(done)
 
@@ -320,11 +296,11 @@ class Driver(QObject):
         def save() -> None:
             if self._application.window.pictures.save_window(self._place / f"{file}.png"):
                 self._session.status = "Saved a picture"
-                self._answer(Done(number))
+                self._answer(messages.Done(number))
             else:
                 notice = self._session.notice
                 why = "It could not be saved." if notice is None else notice.text
-                self._sender.put(Failed(number, _cut(why)))
+                self._sender.put(messages.Failed(number, _cut(why)))
 
         self._once(save, lambda: self._application.idle)
         self._later.start()
@@ -388,7 +364,7 @@ class Driver(QObject):
         changed = {name: value for name, value in now.items() if self._sent.get(name) != value}
         if changed:
             self._sent = dict(now)
-            self._sender.put(Changed(**changed))  # type: ignore[arg-type]
+            self._sender.put(messages.Changed(**changed))  # type: ignore[arg-type]
 
 
 def _is_loading(model: Listed) -> bool:
@@ -407,16 +383,16 @@ def _failure(failed: bool, notice: Notice | None) -> str:
 
 
 def _cut(text: str) -> str:
-    return text[:MAX_SENTENCE]
+    return text[: messages.MAX_SENTENCE]
 
 
-def _pose_from(pose: Pose) -> CameraPose:
+def _pose_from(pose: messages.Pose) -> CameraPose:
     position, focal, up = map(np.array, (pose.position, pose.focal_point, pose.up))
     return CameraPose(position, focal, up, pose.parallel_scale)
 
 
-def _pose_to(pose: CameraPose) -> Pose:
+def _pose_to(pose: CameraPose) -> messages.Pose:
     position, focal, up = (
         (float(x), float(y), float(z)) for x, y, z in (pose.position, pose.focal_point, pose.up)
     )
-    return Pose(position, focal, up, pose.parallel_scale)
+    return messages.Pose(position, focal, up, pose.parallel_scale)

@@ -24,40 +24,11 @@ from geometry.checkpoints.whole_files import reason, write_bytes
 from geometry.models.model import PositionalModel
 from geometry.models.sources.handed import folder_for, hand_over
 from geometry.models.sources.source import Source
-from gui.channel import COMMAND
-from gui.channel.messages import (
-    MAX_MODELS,
-    Ask,
-    BadMessage,
-    Begin,
-    Changed,
-    Close,
-    Closing,
-    Done,
-    Failed,
-    FromWindow,
-    Look,
-    Message,
-    ModelToShow,
-    OpenModel,
-    PlaceCamera,
-    Pose,
-    Ready,
-    RemoveModel,
-    SavePicture,
-    Select,
-    ShowComponents,
-    ShowPanel,
-    ShowPositions,
-    ShowView,
-    ToWindow,
-    decode,
-    decoder,
-    encode,
-)
+from gui.channel import COMMAND, messages
 from gui.channel.pipes import Gone, Pipes
 from gui.notebook.explained import explained
 from gui.notebook.opened import OpenedModel, opener
+from gui.state.fields import MAX_MODELS
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +39,8 @@ CLOSING_S = 10.0
 CLOSED = "The window is closed."
 AGAIN = "Show it again with its method show()."
 _FIELDS = ("models", "positions", "components", "selection", "notice")
-_TO_WINDOW: Any = decoder(ToWindow)  # type: ignore[arg-type]
-_FROM_WINDOW: Any = decoder(FromWindow)  # type: ignore[arg-type]
+_TO_WINDOW: Any = messages.decoder(messages.ToWindow)  # type: ignore[arg-type]
+_FROM_WINDOW: Any = messages.decoder(messages.FromWindow)  # type: ignore[arg-type]
 
 
 class Camera(NamedTuple):
@@ -137,7 +108,7 @@ class ShownWindow:
         """
         if self.closed:
             models = [*self._models.values()]
-            look = Look(*(self._state[name] for name in _FIELDS[:4]))
+            look = messages.Look(*(self._state[name] for name in _FIELDS[:4]))
             self._run = _Run(models, None, look, self._on_changed)
             self._models = dict(zip(self.models, models, strict=False))
         if block:
@@ -178,7 +149,7 @@ class ShownWindow:
 
     @positions.setter
     def positions(self, positions: tuple[int, int]) -> None:
-        self._ask(ShowPositions, positions=_integers(positions))
+        self._ask(messages.ShowPositions, positions=_integers(positions))
 
     @property
     def components(self) -> tuple[int, int, int]:
@@ -194,7 +165,7 @@ class ShownWindow:
 
     @components.setter
     def components(self, components: tuple[int, int, int]) -> None:
-        self._ask(ShowComponents, components=_integers(components))
+        self._ask(messages.ShowComponents, components=_integers(components))
 
     @property
     def selection(self) -> tuple[int, ...]:
@@ -210,7 +181,7 @@ class ShownWindow:
     @selection.setter
     def selection(self, positions: int | Iterable[int]) -> None:
         given = positions if isinstance(positions, Iterable) else (positions,)
-        self._ask(Select, positions=_integers(given))
+        self._ask(messages.Select, positions=_integers(given))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -234,18 +205,18 @@ class ShownWindow:
         HelixscopeError
             The window is closed; on setting: there is no such view, or nothing is seen from there.
         """
-        pose = self._ask(Ask).pose
+        pose = self._ask(messages.Ask).pose
         assert pose is not None
         return Camera(pose.position, pose.focal_point, pose.up, pose.parallel_scale)
 
     @camera.setter
     def camera(self, camera: Camera | str) -> None:
         if isinstance(camera, str):
-            self._ask(ShowView, view=camera)
+            self._ask(messages.ShowView, view=camera)
         else:
             position, focal_point, up, *scale = camera
             parts = (tuple(map(float, part)) for part in (position, focal_point, up))
-            self._ask(PlaceCamera, pose=Pose(*parts, *scale or (1.0,)))  # type: ignore[arg-type]
+            self._ask(messages.PlaceCamera, pose=messages.Pose(*parts, *scale or (1.0,)))  # type: ignore[arg-type]
 
     @property
     def panels(self) -> tuple[str, ...]:
@@ -256,7 +227,7 @@ class ShownWindow:
         HelixscopeError
             The window is closed.
         """
-        return self._ask(Ask).panels
+        return self._ask(messages.Ask).panels
 
     def panel(self, name: str) -> None:
         """Bring a panel to the front, such as "kernels".
@@ -266,7 +237,7 @@ class ShownWindow:
         HelixscopeError
             There is no such panel; the advice names all.
         """
-        self._ask(ShowPanel, name=name)
+        self._ask(messages.ShowPanel, name=name)
 
     def open(self, thing: Any) -> None:
         """Open a model in place of the current one, and wait until it is shown.
@@ -295,7 +266,7 @@ class ShownWindow:
         HelixscopeError
             There is none of this name, or it is the only one.
         """
-        self._ask(RemoveModel, name=name)
+        self._ask(messages.RemoveModel, name=name)
         self._models.pop(name, None)
 
     @explained()
@@ -368,13 +339,13 @@ class ShownWindow:
     # ---- requests ----------------------------------------------------------------------------
 
     @explained()
-    def _ask(self, kind: Callable[..., Message], **fields: Any) -> Done:
+    def _ask(self, kind: Callable[..., messages.Message], **fields: Any) -> messages.Done:
         return self._running().ask(kind, **fields)
 
     @explained()
     def _open(self, thing: Any, *, beside: bool) -> None:
         run, before, model = self._running(), self.models, _as_model(thing)
-        run.ask(OpenModel, math.inf, model=run.handed(model), beside=beside)
+        run.ask(messages.OpenModel, math.inf, model=run.handed(model), beside=beside)
         opened = {name: model for name in self.models if name not in before}
         if beside:
             self._models |= opened
@@ -456,7 +427,7 @@ class _Run:
         self,
         models: Iterable[_Model],
         positions: tuple[int, int] | None,
-        again: Look | None,
+        again: messages.Look | None,
         on_changed: Callable[[str, Any], list[Callable[[], object]]],
     ) -> None:
         self.ended = threading.Event()
@@ -479,7 +450,7 @@ class _Run:
             raise HelixscopeError(f"The window's process cannot be started: {error}.") from error
         reading: Any = self._process.stdout
         writing: Any = self._process.stdin
-        self._pipes: Pipes[FromWindow] = Pipes(reading, writing, _FROM_WINDOW)
+        self._pipes: Pipes[messages.FromWindow] = Pipes(reading, writing, _FROM_WINDOW)
         try:
             self._start([self.handed(model) for model in models], positions, again)
         except BaseException:
@@ -492,15 +463,18 @@ class _Run:
         threading.Thread(target=self._read, name="helixscope-window", daemon=True).start()
 
     def _start(
-        self, models: list[ModelToShow], positions: tuple[int, int] | None, again: Look | None
+        self,
+        models: list[messages.ModelToShow],
+        positions: tuple[int, int] | None,
+        again: messages.Look | None,
     ) -> None:
         """Say what to show, and wait until it is shown."""
-        begin = Begin(str(self._folder), tuple(models), positions, again)
+        begin = messages.Begin(str(self._folder), tuple(models), positions, again)
         try:
             self._pipes.send(_checked(begin))
             while True:
                 message = self._pipes.receive()
-                if isinstance(message, Ready):
+                if isinstance(message, messages.Ready):
                     break
                 self._take(message)
         except Gone:
@@ -509,15 +483,15 @@ class _Run:
                 f"The window ended while it started, with status {status}.",
                 "See what it printed, and its log.",
             ) from None
-        except BadMessage as error:
+        except messages.BadMessage as error:
             raise HelixscopeError(f"The window sent an invalid message: {error}.") from error
         if message.failed:
             raise HelixscopeError(message.failed, message.advice)
 
-    def handed(self, model: _Model) -> ModelToShow:
+    def handed(self, model: _Model) -> messages.ModelToShow:
         """Return a model as the window opens it, handed over if it is in memory."""
         if model.opened is None:
-            return ModelToShow(model.source, model.table)
+            return messages.ModelToShow(model.source, model.table)
         name = os.urandom(8).hex()
         folder = self._folder / name
         try:
@@ -526,11 +500,11 @@ class _Run:
         except OSError as error:
             why, advice = reason(error)
             raise HelixscopeError(f"The model cannot be handed over: {why}.", advice) from error
-        return ModelToShow(folder=name)
+        return messages.ModelToShow(folder=name)
 
     def ask(
-        self, kind: Callable[..., Message], patience: float = PATIENCE_S, **fields: Any
-    ) -> Done:
+        self, kind: Callable[..., messages.Message], patience: float = PATIENCE_S, **fields: Any
+    ) -> messages.Done:
         """Send a request, and wait for its answer; from any thread.
 
         Raises
@@ -555,7 +529,7 @@ class _Run:
                 raise HelixscopeError(CLOSED, AGAIN) from None
         if answer is None:
             raise HelixscopeError(CLOSED, AGAIN)
-        if isinstance(answer, Failed):
+        if isinstance(answer, messages.Failed):
             kind_of_error = RangeError if answer.wrong_range else HelixscopeError
             raise kind_of_error(answer.why, answer.advice)
         return answer
@@ -563,7 +537,7 @@ class _Run:
     def picture(self) -> bytes:
         """Return a picture of the window as PNG."""
         name = os.urandom(8).hex()
-        self.ask(SavePicture, file=name)
+        self.ask(messages.SavePicture, file=name)
         file = self._folder / f"{name}.png"
         data = file.read_bytes()
         file.unlink()
@@ -572,7 +546,7 @@ class _Run:
     def close(self) -> None:
         """Close the window, and wait for its end."""
         with suppress(HelixscopeError):
-            self.ask(Close, CLOSING_S)
+            self.ask(messages.Close, CLOSING_S)
         if not self.ended.wait(CLOSING_S):
             self._process.kill()
             self.ended.wait()
@@ -585,13 +559,13 @@ class _Run:
                 self._take(self._pipes.receive())
         except Gone:
             pass
-        except BadMessage as error:
+        except messages.BadMessage as error:
             log.error("The window sent an invalid message: %s", error)
         self._finish()
         self._calls.put("closed", self._on_changed("closed", None))
         self._calls.end()
 
-    def _take(self, message: FromWindow) -> None:
+    def _take(self, message: messages.FromWindow) -> None:
         """Take over what has changed, or pass on an answer.
 
         Raises
@@ -600,14 +574,14 @@ class _Run:
             It answers what was not asked.
         """
         match message:
-            case Changed():
+            case messages.Changed():
                 for name in _FIELDS:
                     value = getattr(message, name)
                     if value is not UNSET:
                         self._calls.put(name, self._on_changed(name, value))
-            case Done() | Failed():
+            case messages.Done() | messages.Failed():
                 self._requests.answer(message)
-            case Ready() | Closing():
+            case messages.Ready() | messages.Closing():
                 pass
 
     def _finish(self) -> None:
@@ -619,7 +593,7 @@ class _Run:
         self._requests.release()
 
 
-Answers = queue.SimpleQueue[Done | Failed | None]
+Answers = queue.SimpleQueue[messages.Done | messages.Failed | None]
 
 
 class Requests:
@@ -644,7 +618,7 @@ class Requests:
             with self._lock:
                 del self._waiting[number]
 
-    def answer(self, message: Done | Failed) -> None:
+    def answer(self, message: messages.Done | messages.Failed) -> None:
         """Pass on an answer, unless nobody waits for it any more.
 
         Raises
@@ -654,7 +628,9 @@ class Requests:
         """
         with self._lock:
             if not 0 < message.number <= self._last:
-                raise BadMessage(f"an answer to request {message.number}, which was not sent")
+                raise messages.BadMessage(
+                    f"an answer to request {message.number}, which was not sent"
+                )
             answers = self._waiting.get(message.number)
             if answers is not None:
                 answers.put(message)
@@ -708,7 +684,7 @@ class _Calls:
                     log.exception("A function that a window called has failed.")
 
 
-def _checked(message: Message) -> Message:
+def _checked(message: messages.Message) -> messages.Message:
     """Return a message, if the window will take it.
 
     Raises
@@ -717,8 +693,8 @@ def _checked(message: Message) -> Message:
         A value is of another kind, or too large.
     """
     try:
-        decode(encode(message), _TO_WINDOW)
-    except BadMessage as error:
+        messages.decode(messages.encode(message), _TO_WINDOW)
+    except messages.BadMessage as error:
         raise ValueError(str(error)) from error
     return message
 

@@ -28,6 +28,7 @@ from gui.services.notices import notice_beside
 from gui.services.session_model import LoadedModel, SessionModel
 from gui.state.aligned_curve import OfOther
 from gui.state.colors import own_scale, shared_limits
+from gui.state.fields import MAX_MODELS
 from gui.state.session import LINKED, OpenModel, Session
 from gui.state.values import Fields, Notice
 
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_MODELS = 9
-"""Maximum number of open models, three by three in the grid."""
 ANSWERS_AT_ONCE = 2
 """Number of answers about the other models computed at once; those about the current one have their
 own threads.

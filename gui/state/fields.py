@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+MAX_MODELS = 9
+"""Maximum number of open models, three by three in the grid."""
 MAX_WHOLE = 2**31 - 1
 """Largest integer of a saved field: Qt's controls hold none beyond."""
 MAX_NAME_LENGTH = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from gui.services.comparing import MAX_MODELS
+from gui.state.fields import MAX_MODELS
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID

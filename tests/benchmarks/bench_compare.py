@@ -22,9 +22,9 @@ from windows import Frames, our_window, rest, rotation, run_until
 
 from gui.commands.application import Application
 from gui.commands.qt_start import prepare_qt
-from gui.services.comparing import MAX_MODELS
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
+from gui.state.fields import MAX_MODELS
 from gui.state.session import Session
 from gui.viewport.viewport import Viewport
 

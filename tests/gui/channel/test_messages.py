@@ -8,57 +8,33 @@ import pytest
 from msgspec import UNSET
 
 from gui.channel import messages
-from gui.channel.messages import (
-    MAX_BYTES,
-    BadMessage,
-    Begin,
-    Changed,
-    Close,
-    Done,
-    Failed,
-    FromWindow,
-    Message,
-    ModelToShow,
-    OpenModel,
-    PlaceCamera,
-    Pose,
-    Ready,
-    RemoveModel,
-    SavePicture,
-    Select,
-    ShowComponents,
-    ShowPanel,
-    ShowPositions,
-    ShowView,
-    ToWindow,
-    decoder,
-)
 from gui.channel.pipes import Gone, Pipes
 from gui.commands.window_driver import Driver
 from gui.notebook.show import Requests
 from tools.campaigns.mutating import mutate_json
 
 CASES = 3000
-POSE = Pose((1.0, 2.0, 3.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 2.0)
+POSE = messages.Pose((1.0, 2.0, 3.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), 2.0)
 SOUND = (
-    ShowPositions(1, (1, 99)),
-    ShowComponents(2, (1, 2, 3)),
-    Select(3, (5, 7)),
-    ShowPanel(4, "inspector"),
-    ShowView(5, "article"),
-    PlaceCamera(6, POSE),
-    RemoveModel(7, "nobody"),
-    OpenModel(8, ModelToShow("/nowhere/at/all"), True),
-    OpenModel(9, ModelToShow(folder="0123456789abcdef"), False),
-    SavePicture(10, "../../evil"),
-    Begin("/nowhere", (ModelToShow("sample"),), (1, 5)),
+    messages.ShowPositions(1, (1, 99)),
+    messages.ShowComponents(2, (1, 2, 3)),
+    messages.Select(3, (5, 7)),
+    messages.ShowPanel(4, "inspector"),
+    messages.ShowView(5, "article"),
+    messages.PlaceCamera(6, POSE),
+    messages.RemoveModel(7, "nobody"),
+    messages.OpenModel(8, messages.ModelToShow("/nowhere/at/all"), True),
+    messages.OpenModel(9, messages.ModelToShow(folder="0123456789abcdef"), False),
+    messages.SavePicture(10, "../../evil"),
+    messages.Begin("/nowhere", (messages.ModelToShow("sample"),), (1, 5)),
     messages.Ask(11),
-    Done(12),
-    Failed(13, "no"),
-    Ready(),
-    Changed(positions=(1, 2)),
+    messages.Done(12),
+    messages.Failed(13, "no"),
+    messages.Ready(),
+    messages.Changed(positions=(1, 2)),
 )
 """Messages of both directions; those that leave nothing to wait for are carried out."""
+FROM_WINDOW = messages.Done | messages.Failed | messages.Ready | messages.Changed
 
 
 class Kept:
@@ -67,9 +43,9 @@ class Kept:
     busy = False
 
     def __init__(self) -> None:
-        self.sent: list[Message] = []
+        self.sent: list[messages.Message] = []
 
-    def put(self, message: Message) -> None:
+    def put(self, message: messages.Message) -> None:
         self.sent.append(message)
 
 
@@ -77,8 +53,8 @@ def framed(raw: bytes) -> bytes:
     return len(raw).to_bytes(4, "big") + raw
 
 
-def received(raw: bytes, kinds: object) -> Message:
-    return Pipes(io.BytesIO(raw), io.BytesIO(), decoder(kinds)).receive()
+def received(raw: bytes, kinds: object) -> messages.Message:
+    return Pipes(io.BytesIO(raw), io.BytesIO(), messages.decoder(kinds)).receive()
 
 
 def attacked(rng: random.Random) -> bytes:
@@ -90,7 +66,7 @@ def attacked(rng: random.Random) -> bytes:
             raw = mutate_json(rng, raw)
         case 1:  # huge: its length, its numbers, or what it lists
             if rng.random() < 0.3:
-                return rng.randrange(MAX_BYTES + 1, 1 << 32).to_bytes(4, "big") + raw
+                return rng.randrange(messages.MAX_BYTES + 1, 1 << 32).to_bytes(4, "big") + raw
             content = json.loads(raw)
             key = rng.choice([key for key in content if key != "kind"] or ["kind"])
             content[key] = rng.choice(
@@ -122,15 +98,15 @@ def test_a_window_carries_out_what_is_sound_and_nothing_else(driver, application
     for case in range(CASES):
         raw = attacked(random.Random(f"0:{case}"))
         try:
-            message = received(raw, ToWindow)
-        except (BadMessage, Gone):
+            message = received(raw, messages.ToWindow)
+        except (messages.BadMessage, Gone):
             continue
         kept = driver._sender = Kept()
         driver.carry_out(message)
-        answers = [one for one in kept.sent if isinstance(one, Done | Failed)]
-        if isinstance(message, Begin):
+        answers = [one for one in kept.sent if isinstance(one, messages.Done | messages.Failed)]
+        if isinstance(message, messages.Begin):
             assert answers == []  # it has begun
-        elif not isinstance(message, OpenModel) or not message.model.source:
+        elif not isinstance(message, messages.OpenModel) or not message.model.source:
             assert [one.number for one in answers] == [message.number]
         taken += 1
         first, last = session.positions
@@ -149,15 +125,15 @@ def test_a_script_takes_answers_to_what_it_has_asked_and_nothing_else():
     with requests.new() as (number, answers):
         for case in range(CASES):
             try:
-                message = received(attacked(random.Random(f"1:{case}")), FromWindow)
-                if isinstance(message, Done | Failed):
+                message = received(attacked(random.Random(f"1:{case}")), messages.FromWindow)
+                if isinstance(message, messages.Done | messages.Failed):
                     requests.answer(message)
-                elif isinstance(message, Changed):
+                elif isinstance(message, messages.Changed):
                     state |= {
                         name: value for name in ("positions", "components", "selection")
                         if (value := getattr(message, name)) is not UNSET
                     }  # fmt: skip
-            except (BadMessage, Gone):
+            except (messages.BadMessage, Gone):
                 refused += 1
         while not answers.empty():
             assert answers.get().number == number
@@ -172,17 +148,19 @@ def test_attacks_are_the_same_each_time():
 
 def test_messages_come_back_as_they_were():
     for message in SOUND:
-        kinds = FromWindow if isinstance(message, Done | Failed | Ready | Changed) else ToWindow
-        if not isinstance(message, SavePicture):  # whose file would lead elsewhere
+        kinds = messages.FromWindow if isinstance(message, FROM_WINDOW) else messages.ToWindow
+        if not isinstance(message, messages.SavePicture):  # whose file would lead elsewhere
             assert received(framed(messages.encode(message)), kinds) == message
-    with pytest.raises(BadMessage):
-        received(framed(messages.encode(SOUND[9])), ToWindow)
-    assert received(framed(messages.encode(Close(1))), ToWindow) == Close(1)
+    with pytest.raises(messages.BadMessage):
+        received(framed(messages.encode(SOUND[9])), messages.ToWindow)
+    assert received(
+        framed(messages.encode(messages.Close(1))), messages.ToWindow
+    ) == messages.Close(1)
 
 
 def test_what_is_too_long_is_not_sent():
-    pipes = Pipes(io.BytesIO(), io.BytesIO(), decoder(ToWindow))
-    with pytest.raises(BadMessage, match="at most"):
-        pipes.send(Select(1, tuple(range(10**6))))
-    with pytest.raises(BadMessage, match="UTF-8"):
-        pipes.send(ShowPanel(1, "\ud800"))
+    pipes = Pipes(io.BytesIO(), io.BytesIO(), messages.decoder(messages.ToWindow))
+    with pytest.raises(messages.BadMessage, match="at most"):
+        pipes.send(messages.Select(1, tuple(range(10**6))))
+    with pytest.raises(messages.BadMessage, match="UTF-8"):
+        pipes.send(messages.ShowPanel(1, "\ud800"))

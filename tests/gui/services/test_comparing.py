@@ -9,12 +9,13 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
-from gui.services.comparing import ANSWERS_AT_ONCE, MAX_MODELS
+from gui.services.comparing import ANSWERS_AT_ONCE
 from gui.services.controller import Controller
 from gui.services.questions import QuestionContext
 from gui.services.work_files.reopening import take_work
 from gui.state.aligned_curve import CurveAlignment, OfOther
 from gui.state.colors import color_scale, common_scale
+from gui.state.fields import MAX_MODELS
 from gui.state.values import Notice
 
 FIRST = 0

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gui.services.comparing import MAX_MODELS
 from gui.state.colors import lookup_table
+from gui.state.fields import MAX_MODELS
 from gui.style.theme import HUES, SERIES, THEMES
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
