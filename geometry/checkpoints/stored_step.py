@@ -47,4 +47,4 @@ def stored_step(path: Path) -> int | None:
     with reading_file(path):
         content: Any = read_content(LocalFile(path))
     steps = (content.get(key) for key in KEYS) if isinstance(content, dict) else ()
-    return next((int(step) for step in steps if is_whole(step) and step >= 0), None)
+    return next((step for step in steps if is_whole(step) and step >= 0), None)

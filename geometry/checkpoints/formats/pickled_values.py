@@ -13,7 +13,7 @@ import codecs
 import pickle
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from geometry.checkpoints.result import result
 
@@ -304,7 +304,7 @@ class _Machine:
         self.push(self._persistent(key))
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a 64-bit integer."""
     return type(value) is int and -(2**63) <= value < 2**63
 
