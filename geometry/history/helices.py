@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.result import result
 from geometry.evidence.turning_share import turning_share
+from geometry.history.history import Steps
 from geometry.history.timelapse import Indices, Report, Timelapse
 from geometry.measures.shape import Best, fit_shapes
 from geometry.measures.shape_fit import HELICES
@@ -16,6 +18,9 @@ from geometry.pca.components import Array
 
 FEWEST = 8
 """Ranges of fewer positions have no shape."""
+MANY, APART = 300, 1.02
+"""Number of snapshots from which not all are fitted for a plot, and the ratio of the steps of two
+that are: about a pixel of a plot."""
 
 
 @result
@@ -37,6 +42,11 @@ class Helices:
     r2: Array
     turns: Array
     best: tuple[Best | None, ...]
+
+    @property
+    def fitted(self) -> npt.NDArray[np.bool_]:
+        """(n,) whether each snapshot has been fitted."""
+        return np.array([best is not None for best in self.best], np.bool_)
 
     @property
     def first_helix(self) -> int | None:
@@ -89,7 +99,38 @@ def fit_helices(timelapse: Timelapse, report: Report | None = None) -> Helices:
     return helices
 
 
-def grow_helices(timelapse: Timelapse, known: Helices | None = None) -> Iterator[Helices]:
+def snapshots_apart(steps: Steps) -> list[int]:
+    """Choose the snapshots that are fitted for a plot.
+
+    Those of a training that has gone on are again among them, but for the last one.
+
+    Parameters
+    ----------
+    steps : (n,) int64
+        Increasing, none negative.
+
+    Returns
+    -------
+    list of int
+        Increasing indices, with the last one: all, or where there are many, those whose steps
+        differ by a ratio of :data:`APART`.
+    """
+    n = len(steps)
+    if n <= MANY:
+        return [*range(n)]
+    chosen, least = [*range(MANY)], APART * float(steps[MANY - 1])
+    for index in range(MANY, n):
+        if steps[index] >= least or index == n - 1:
+            chosen.append(index)
+            least = APART * float(steps[index])
+    return chosen
+
+
+def grow_helices(
+    timelapse: Timelapse,
+    known: Helices | None = None,
+    snapshots: Iterable[int] | None = None,
+) -> Iterator[Helices]:
     """Yield partial fits, with one more snapshot each time, from the last to the first.
 
     Parameters
@@ -98,6 +139,8 @@ def grow_helices(timelapse: Timelapse, known: Helices | None = None) -> Iterator
         Its aligned coordinates are fitted over the range; fits do not depend on orientation.
     known
         Fits of some of its snapshots, which are kept; yielded as they are if they are all.
+    snapshots
+        Indices of those to fit; all if None.
 
     Raises
     ------
@@ -116,7 +159,8 @@ def grow_helices(timelapse: Timelapse, known: Helices | None = None) -> Iterator
     best: list[Best | None] = [None] * n
     if known is not None:
         r2, turns, best = known.r2.copy(), known.turns.copy(), list(known.best)
-    missing = [i for i in range(n - 1, -1, -1) if best[i] is None]
+    wanted = range(n) if snapshots is None else snapshots
+    missing = sorted((i for i in wanted if best[i] is None), reverse=True)
     if known is not None and not missing:
         yield known
     for i in missing:

@@ -165,7 +165,7 @@ def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[
         ‖row − factor · first row‖ / ‖row‖, less what rounding explains; 0 for rows of zeros.
     """
     exact = rows.astype(np.float64)
-    first, slack = exact[0], np.array([_rounding(row) for row in rows])
+    first, slack = exact[0], _rounding(rows)
     if decays is None:
         size = float(first @ first)
         fitting = exact @ first / size if size > 0.0 else np.ones(len(rows))
@@ -177,15 +177,17 @@ def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[
     return decays, departures
 
 
-def _rounding(row: npt.NDArray[np.float32]) -> float:
-    """Return the largest rounding error of a stored row, perhaps in half precision.
+def _rounding(rows: npt.NDArray[np.float32]) -> Array:
+    """Return the largest rounding error of each stored row, perhaps in half precision.
 
     Numbers decayed to subnormal half precision have large relative rounding errors.
     """
-    with np.errstate(over="ignore"):
-        half = row.astype(np.float16)
-    kept = half if (half == row).all() else row
-    return float(np.linalg.norm(np.spacing(np.abs(kept)).astype(np.float64) / 2))
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = rows.astype(np.float16)
+        spacings = np.spacing(np.abs(half)).astype(np.float64)
+    single = (half != rows).any(axis=1)
+    spacings[single] = np.spacing(np.abs(rows[single]))
+    return row_norms(spacings / 2)
 
 
 def _judge(

@@ -260,6 +260,10 @@ class Legend:
     )
 
 
+MAX_DOTS = 500
+"""Number of points from which a line has no dots, as they would cover each other."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
     """One quantity at places along x, such as the steps of a training, with gaps."""
@@ -271,6 +275,7 @@ class Line:
     dashed: bool = False  # Whether it is an expectation, not a measurement
     digits: int = 2  # Decimals of formatted values
     unit: str = ""  # Unit of formatted values
+    measured: np.ndarray | None = None  # (n,): where it was; gaps elsewhere are drawn over
 
     @property
     def look(self) -> tuple[Style, float]:
@@ -291,27 +296,30 @@ class Line:
 
     def curves(self, x: np.ndarray, *, dots: bool = False, named: bool = True) -> list[Curve]:
         """Return its curves over places on an axis, one for each run with values."""
-        style, width = self.look
+        (style, width), values = self.look, self.values
+        if self.measured is not None:
+            x, values = x[self.measured], values[self.measured]
         return [
             Curve(
                 x[run],
-                self.values[run],
+                values[run],
                 self.color,
                 style,
                 width,
                 silent=True,
                 label=self.name if named and not number else "",
-                dots=dots and not self.dashed,
+                dots=dots and not self.dashed and len(x) <= MAX_DOTS,
             )
-            for number, run in enumerate(self.runs())
+            for number, run in enumerate(runs(values))
         ]
 
-    def runs(self) -> Iterator[slice]:
-        """Yield the runs with values, between gaps."""
-        known = np.concatenate([[False], np.isfinite(self.values), [False]])
-        edges = np.flatnonzero(known[1:] != known[:-1])
-        for start, stop in edges.reshape(-1, 2):
-            yield slice(int(start), int(stop))
+
+def runs(values: np.ndarray) -> Iterator[slice]:
+    """Yield the runs of finite values, between gaps."""
+    known = np.concatenate([[False], np.isfinite(values), [False]])
+    edges = np.flatnonzero(known[1:] != known[:-1])
+    for start, stop in edges.reshape(-1, 2):
+        yield slice(int(start), int(stop))
 
 
 Part = Plot | Image | Table | Legend

@@ -113,7 +113,8 @@ def share_lines(view: View) -> list[Line]:
         Line(f"PCs of {_shown(view)}", timeline.frozen_variance_ratio, colors[1], percent=True),
     ]
     if view.result.helices is not None:
-        lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
+        helices = view.result.helices
+        lines.append(Line("helix R²", helices.r2, colors[2], measured=helices.fitted))
     return lines
 
 
@@ -154,4 +155,4 @@ def turn_lines(view: View) -> list[Line]:
     if helices is None:
         return []
     turns = np.where(helices.r2 >= DESCRIBES, helices.turns, np.nan)
-    return [Line("turns", turns, SERIES[view.theme.name][3])]
+    return [Line("turns", turns, SERIES[view.theme.name][3], measured=helices.fitted)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
-from geometry.history.helices import Helices, grow_helices
+from geometry.history.helices import Helices, grow_helices, snapshots_apart
 from geometry.history.here import history_here, of_one_version
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, Rows, last_position, last_rows
@@ -31,7 +31,8 @@ class Training:
     timelapse: Timelapse  # Every snapshot's coordinates, norms and variance
     riddle: LastPosition | None  # Measures of the last position's row; None for layers
     sparse: SparseDirections  # Sparsity of the directions of the whole table
-    # The fitted helix of each snapshot; NaN for pending ones, None if the range has no shape
+    # The fitted helix of each snapshot, where there are many of some; NaN for the others, None if
+    # the range has no shape
     helices: Helices | None
     no_helices: str = ""  # The reason, as a sentence; else ""
     layers: LayerTables | None = None  # Measurements of the layers' positions; None for a training
@@ -126,11 +127,12 @@ class TrainingOf:
         training = of_one_version(read, measure, self.given)
         history = training.history
         try:
-            growing = grow_helices(training.timelapse, training.helices)
+            wanted = snapshots_apart(history.steps)
+            growing = grow_helices(training.timelapse, training.helices, wanted)
             for done, helices in enumerate(growing, start=1):
                 training = replace(training, helices=helices)
                 keep(training)
-                share = SPARSE_SHARE + (1 - SPARSE_SHARE) * done / history.n_snapshots
+                share = SPARSE_SHARE + (1 - SPARSE_SHARE) * min(done / len(wanted), 1)
                 yield Progress(share, "Fitting helices", training)
         except RangeError as error:
             training = replace(training, helices=None, no_helices=str(error))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import RangeError
 from geometry.evidence.turning_share import turning_share
-from geometry.history.helices import fit_helices, grow_helices
+from geometry.history.helices import APART, MANY, fit_helices, grow_helices, snapshots_apart
 from geometry.history.timelapse import Timelapse, make_timelapse
 from geometry.measures.shape import fit_shapes
 from geometry.pca.pca import fit_pca
@@ -173,3 +173,31 @@ def test_helices_come_one_by_one(timelapse):
     assert grown[0].best[:-1] == (None,) * 5
     assert grown[0].first_helix == 5
     np.testing.assert_array_equal(grown[-1].r2, fit_helices(timelapse).r2)
+
+
+@pytest.mark.parametrize("n", [1, MANY, MANY + 1, 1000, 5000])
+@pytest.mark.parametrize("every", [1, 100])
+def test_of_many_snapshots_those_are_fitted_that_a_plot_tells_apart(n, every):
+    steps = every * np.arange(n)
+    chosen = snapshots_apart(steps)
+    assert chosen[-1] == n - 1
+    if n <= MANY:
+        assert chosen == [*range(n)]
+        return
+    beyond = steps[chosen[MANY - 1 : -1]]
+    assert (beyond[1:] >= APART * beyond[:-1]).all()
+    assert (beyond[1:] < APART * beyond[:-1] + every).all()
+    # Of a training that goes on, only new ones are fitted.
+    later = snapshots_apart(every * np.arange(n + 500))
+    assert set(chosen[:-1]) <= set(later)
+
+
+def test_only_chosen_snapshots_are_fitted():
+    timelapse = make_timelapse(history_of([0, 100, 200, 300]))
+    all_of_them = fit_helices(timelapse)
+    *_, some = grow_helices(timelapse, snapshots=[1, 3])
+    assert some.fitted.tolist() == [False, True, False, True]
+    np.testing.assert_array_equal(some.r2[[1, 3]], all_of_them.r2[[1, 3]])
+    assert np.isnan(some.turns[[0, 2]]).all()
+    *_, more = grow_helices(timelapse, some)
+    np.testing.assert_array_equal(more.r2, all_of_them.r2)

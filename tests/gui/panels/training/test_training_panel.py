@@ -13,7 +13,7 @@ from gui.panels.table import PANELS
 from gui.panels.training.by_snapshot import places_of
 from gui.panels.training.player import Player
 from gui.plots.qt_painter import PaintedPlot
-from gui.plots.spec import Curve, Line
+from gui.plots.spec import MAX_DOTS, Curve, Line
 from gui.window.arrangement.result_docks import carry_out
 from tests.geometry.history_stage import history_of, write_record
 from tests.gui.gather_stage import write_checkpoints
@@ -260,8 +260,19 @@ def test_sparsity_beside_random_directions(stage, tmp_path, qtbot):
 
 def test_a_line_does_not_cross_what_is_unknown():
     line = Line("x", np.array([np.nan, 1.0, 2.0, np.nan, 3.0]), "#000000")
-    assert list(line.runs()) == [slice(1, 3), slice(4, 5)]
+    assert [curve.y.tolist() for curve in line.curves(np.arange(5))] == [[1, 2], [3]]
     assert (line.text_at(0), line.text_at(1)) == ("–", "1.00")
+
+
+def test_a_line_crosses_what_was_not_measured():
+    values = np.array([np.nan, 1.0, np.nan, 2.0, np.nan, 3.0])
+    line = Line("x", values, "#000000", measured=np.array([1, 1, 0, 1, 1, 1], np.bool_))
+    first, second = line.curves(np.arange(6.0), dots=True)
+    assert (first.x.tolist(), first.y.tolist()) == ([1, 3], [1, 2])
+    assert (second.x.tolist(), second.y.tolist()) == ([5], [3])
+    assert first.dots
+    many = np.arange(MAX_DOTS + 1.0)
+    assert not any(curve.dots for curve in Line("x", many, "#000000").curves(many, dots=True))
 
 
 def test_a_model_without_a_history_says_what_has_one(stage, write_table):
