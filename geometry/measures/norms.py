@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.result import result
 from geometry.measures.stretches import AFTER, measure_stretch
-from geometry.pca.components import Array, check_table, read_only
+from geometry.pca.components import Array, check_stored, read_only
 from geometry.pca.norm_rule import norms_of, shares_of_bounds
 from geometry.pca.unit import in_table_unit, in_unit
 
@@ -91,7 +91,7 @@ def norm_profile(W_pos: npt.ArrayLike, *, after: int = AFTER, centred: bool = Fa
     ValueError
         When W_pos is no table or `after` is negative.
     """
-    table, unit = in_unit(check_table(W_pos))
+    table, unit = in_unit(check_stored(W_pos))
     norms = norms_of(table, centred)
     found = measure_stretch(norms[0], after)
     raw, about = (_beyond(share) for share in shares_of_bounds(*norms))

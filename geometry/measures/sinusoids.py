@@ -128,8 +128,8 @@ def find_sinusoid(
         A row of the sinusoid at which it may begin, besides the first few.
     """
     n, d = table.shape
-    starts = sorted({*_FIRST_ROWS, first})
-    if not np.abs(table).max(initial=0.0) < 1.01:
+    starts, few = sorted({*_FIRST_ROWS, first}), min(n, 4)
+    if not np.abs(table[:few]).max(initial=0.0) < 1.01:
         return None
     if grid is not None:
         if d % 2 == 0 and min(grid) > 1:
@@ -138,7 +138,6 @@ def find_sinusoid(
                 if _away(table, made) <= _bound(table, 0):
                     return FoundSinusoid("marian", in_two=True)
         return None
-    few = min(n, 4)
     for kind in get_args(Sinusoid):
         made = sinusoid(kind, few + starts[-1], d)
         for start in starts:

@@ -122,6 +122,12 @@ def check_table(W_pos: npt.ArrayLike) -> Array:
     return check_shape(np.asarray(W_pos, dtype=np.float64))
 
 
+def check_stored(W_pos: npt.ArrayLike) -> np.ndarray:
+    """Return a table in single precision as it is, and any other as :func:`check_table`."""
+    table = np.asarray(W_pos)
+    return check_shape(table) if table.dtype == np.float32 else check_table(table)
+
+
 def rows_of_range(
     W_pos: npt.ArrayLike, positions: tuple[int, int]
 ) -> tuple[Array, tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The first curve of a range, drawn while the exact components are computed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,7 @@ from geometry.pca.components import (
     Array,
     PositionPCA,
     check_range,
-    check_shape,
+    check_stored,
     check_table,
     count_components,
     make_pca,
@@ -63,8 +63,7 @@ def first_look(
     ValueError
         W_pos is not a table.
     """
-    table = np.asarray(W_pos)
-    table = check_shape(table) if table.dtype == np.float32 else check_table(table)
+    table = check_stored(W_pos)
     first, last = check_range(positions, len(table))
     if min(components) < 1:
         raise RangeError(f"components count from 1, got {tuple(components)}")
@@ -83,30 +82,39 @@ def _look(
 ) -> Curve | None:
     first, last = positions
     mean = table[first : last + 1].mean(axis=0, dtype=np.float64).astype(table.dtype)
-    single = np.empty(table.shape, dtype=np.float32)
-    np.subtract(table, mean, out=single, casting="same_kind")
-    squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
+    squared_distance = np.concatenate(
+        [np.einsum("ij,ij->i", few, few) for few in _centred(table, mean)]
+    ).astype(np.float64)
     total = float(squared_distance[first : last + 1].sum())
     if not (SMALLEST < total < 1 / SMALLEST and np.isfinite(squared_distance).all()):
         return None  # its square is beyond the range of single precision
-    pca = _fit(single[first : last + 1], positions, mean.astype(np.float64), total, k)
+    pca = _fit(table[first : last + 1], positions, mean, total, k)
     if pca is None:
         return None
-    basis = pca.components[shown_rows(pca, components)]
-    coordinates = (single @ basis.T.astype(np.float32)).astype(np.float64)
-    return make_curve(pca, components, coordinates, squared_distance)
+    basis = pca.components[shown_rows(pca, components)].T.astype(np.float32)
+    coordinates = np.concatenate([few @ basis for few in _centred(table, mean)])
+    return make_curve(pca, components, coordinates.astype(np.float64), squared_distance)
+
+
+def _centred(rows: np.ndarray, mean: Array) -> Iterator[npt.NDArray[np.float32]]:
+    """Yield a few centred rows at a time, which fit into the cache: the table is not copied.
+
+    Each time they take the place of those before.
+    """
+    room = np.empty((CACHED, rows.shape[1]), dtype=np.float32)
+    for start in range(0, len(rows), CACHED):
+        few = rows[start : start + CACHED]
+        yield np.subtract(few, mean, out=room[: len(few)], casting="same_kind")
 
 
 def _fit(
     rows: np.ndarray, positions: tuple[int, int], mean: Array, total: float, k: int
 ) -> PositionPCA | None:
-    """Fit centred rows in single precision; None if the components do not converge."""
+    """Fit rows, centred in single precision; None if the components do not converge."""
 
     def gram_times(V: Array) -> Array:
-        # Both products in blocks of a few rows: for the second they are in the cache.
         narrow, image = V.astype(np.float32), np.zeros(V.shape, dtype=np.float32)
-        for start in range(0, len(rows), CACHED):
-            few = rows[start : start + CACHED]
+        for few in _centred(rows, mean):
             image += few.T @ (few @ narrow)
         return image.astype(np.float64)
 
@@ -120,5 +128,6 @@ def _fit(
         gaps = np.minimum(steps, np.concatenate(([np.inf], steps[:-1])))
         residuals = np.linalg.norm(image @ W - vectors * values[:k], axis=0)
         if (residuals <= TOLERANCE * gaps).all():
-            return make_pca(positions, mean, vectors.T, values[:k], total, exact=False)
+            wide = mean.astype(np.float64)
+            return make_pca(positions, wide, vectors.T, values[:k], total, exact=False)
     return None

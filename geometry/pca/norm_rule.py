@@ -131,17 +131,17 @@ def norms_of(table: Array, centred: bool) -> tuple[Array, Array]:
     Parameters
     ----------
     table : (n, d)
-        Rows.
+        Rows, float64 or float32.
     centred
         Subtract from each row its own mean over its entries first.
     """
-    mean = table.mean(axis=0)
+    mean = table.mean(axis=0, dtype=np.float64)
     if centred:
         mean = mean - mean.mean()
     found: tuple[list[Array], list[Array]] = ([], [])
     # A few rows at a time, which fit into the processor's cache: the table is not copied.
     for start in range(0, len(table), CACHED):
-        rows = table[start : start + CACHED]
+        rows = table[start : start + CACHED].astype(np.float64, copy=False)
         if centred:
             rows = rows - rows.mean(axis=1, keepdims=True)
         for norms, vectors in zip(found, (rows, rows - mean), strict=True):

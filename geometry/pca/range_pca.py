@@ -1,9 +1,12 @@
 """PCA of a range, fast enough to follow a drag."""
 
+from collections.abc import Callable
+from functools import cached_property
+
 import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
-from geometry.pca.components import PositionPCA, check_range, check_table, count_components
+from geometry.pca.components import Array, PositionPCA, check_range, check_table, count_components
 from geometry.pca.narrow_table import NarrowTable
 from geometry.pca.pca import fit_pca
 from geometry.pca.reduced_table import ReducedTable
@@ -28,7 +31,8 @@ class RangePCA:
     Parameters
     ----------
     W_pos : (n_positions, d_model)
-        The table; it is kept without a copy if it is float64.
+        The table; it is kept without a copy if it is float64. Or a function that returns it, which
+        is called when a range is fitted.
 
     Raises
     ------
@@ -36,10 +40,17 @@ class RangePCA:
         W_pos is not a table.
     """
 
-    def __init__(self, W_pos: npt.ArrayLike) -> None:
-        self._table = check_table(W_pos)
+    def __init__(self, W_pos: npt.ArrayLike | Callable[[], npt.ArrayLike]) -> None:
+        self._given = W_pos if callable(W_pos) else check_table(W_pos)
         self._prepared: NarrowTable | ReducedTable | None = None
-        self._too_wide = unit_of(self._table, usual=SINGLE) != 1.0
+
+    @cached_property
+    def _table(self) -> Array:
+        return check_table(self._given() if callable(self._given) else self._given)
+
+    @cached_property
+    def _too_wide(self) -> bool:
+        return unit_of(self._table, usual=SINGLE) != 1.0
 
     def fit(
         self,

@@ -113,16 +113,15 @@ def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]
         model = open_model(source, network=through)
     check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
-        fast = beside.submit(RangePCA, model.W_pos)
         beside.submit(note_origin, model)
-        norms = norm_profile(model.W_pos, centred=look.norms_centred)
+        norms = norm_profile(model.stored_W_pos, centred=look.norms_centred)
         usual = look.first_range if model.of_text else "all"
         positions = wanted.positions or first_range(norms.outliers, model.n_positions, usual)
         if wanted.clip:
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.
         curve = first_look(model.stored_W_pos, positions, look.components)
-        return Opened(model, fast.result(), curve, norms, table)
+        return Opened(model, RangePCA(lambda: model.W_pos), curve, norms, table)
 
 
 def first_range(
