@@ -419,14 +419,15 @@ class PositionalModel:
             notes += self.rotary.notes(self.n_positions)
         if GGUF in place.config and (types := quantised(self._store.tensors.values())):
             notes.append(approximate(types))
-        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0).tolist()
+        table = self.stored_W_pos  # a large one would take seconds to widen
+        constant = np.flatnonzero(np.ptp(table, axis=1) == 0).tolist()
         # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:
             subject = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             rows = "positions" if self.rows is None else "rows"
             notes.append(f"{subject} the same number throughout: {rows} {some_of(constant, 5)}.")
         if not self.no_table:
-            notes += table_notes(self.W_pos, float(np.finfo(self._stored_precision).eps))
+            notes += table_notes(table, float(np.finfo(self._stored_precision).eps))
         return tuple(notes)
 
     def check_files(self) -> None:

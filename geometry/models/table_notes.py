@@ -21,7 +21,7 @@ def table_notes(W_pos: Array, precision: float) -> list[str]:
     Parameters
     ----------
     W_pos : (n_positions, d_model)
-        The table.
+        The table, float64 or float32.
     precision
         Of the stored numbers, relative to them.
     """
@@ -56,7 +56,7 @@ def dimensions(rows: Array, precision: float) -> int:
         some = rows[np.linspace(0, len(rows) - 1, FEW).astype(np.intp)]
         if dimensions(some, precision) == SPACE:
             return SPACE
-    X, _ = in_unit(rows)
+    X, _ = in_unit(rows.astype(np.float64, copy=False))
     computed = float(np.finfo(np.float64).eps) * max(X.shape)
     rounding = max(2 * precision, computed) * float(row_norms(X).max())
     X = about_mean(X)

@@ -644,7 +644,7 @@ class Comparing:
             if theirs.model is not None:
                 span = inside(session.positions, theirs.model.n_positions)
                 wanted: dict[str, object] = {"positions": span}
-                if max(session.components) <= max(3, min(theirs.model.W_pos.shape)):
+                if max(session.components) <= max(3, min(theirs.model.stored_W_pos.shape)):
                     wanted["components"] = session.components
                 # Both at once, so that the fit is computed once.
                 theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})

@@ -100,7 +100,7 @@ class Fitter:
             return
         self._quiet = False
         if not self._is_shown():  # already shown after the first of two simultaneous changes
-            small = model.W_pos.size <= INLINE_SIZE
+            small = model.stored_W_pos.size <= INLINE_SIZE
             if small and fast.is_ready(session.positions):
                 self._stop_following()
                 with one_thread():

@@ -114,6 +114,7 @@ def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]
     check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
         beside.submit(note_origin, model)
+        beside.submit(lambda: model.warnings)  # cached, as the window shows them at once
         norms = norm_profile(model.stored_W_pos, centred=look.norms_centred)
         usual = look.first_range if model.of_text else "all"
         positions = wanted.positions or first_range(norms.outliers, model.n_positions, usual)

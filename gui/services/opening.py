@@ -202,7 +202,7 @@ class Opening:
             self._following = False
             same_view = view == (session.positions, session.components)
             if session.model is model and same_view and not session.dragging:
-                same_shape = opened.model.W_pos.shape == model.W_pos.shape
+                same_shape = opened.model.stored_W_pos.shape == model.stored_W_pos.shape
                 request = wanted if same_shape else replace(wanted, later=False, again=True)
                 self._on_opened(replace(request, table=opened.table), opened)
 
