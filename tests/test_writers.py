@@ -26,6 +26,7 @@ ELSEWHERE = {
     "geometry/hub/cached_commits.py": "moves whole folders away, to be removed",
     "geometry/hub/whole_model.py": "parts of Hugging Face's cache, by its own layout and locks",
     "geometry/history/position_log.py": "records are appended; a torn one is left out",
+    "geometry/history/versions.py": "a log of its own, in the system's folder",
     "geometry/inside/worker.py": "no file: the pipe to the window",
     "geometry/models/sources/handed.py": "a snapshot for a window, which removes it",
     "gui/commands/script_pipes.py": "no file: the pipe to Python",

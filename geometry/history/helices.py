@@ -18,7 +18,7 @@ from geometry.pca.components import Array
 
 FEWEST = 8
 """Ranges of fewer positions have no shape."""
-MANY, APART = 300, 1.02
+MANY, APART = 160, 1.03
 """Number of snapshots from which not all are fitted for a plot, and the ratio of the steps of two
 that are: about a pixel of a plot."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from geometry.pca.components import Array, about_mean, row_norms
+import numpy as np
+import numpy.typing as npt
+
+from geometry.pca.components import about_mean, row_norms
 from geometry.pca.unit import in_unit
 
 BESIDE_TOKENS = 2.0**60
@@ -15,7 +18,7 @@ SPACE = 3
 """Dimensions of the shown curve."""
 
 
-def table_notes(W_pos: Array, precision: float) -> list[str]:
+def table_notes(W_pos: npt.NDArray[np.floating[Any]], precision: float) -> list[str]:
     """Describe a table whose rows hardly vary, or whose numbers are unusually large or small.
 
     Parameters
@@ -43,7 +46,7 @@ def table_notes(W_pos: Array, precision: float) -> list[str]:
     return notes
 
 
-def dimensions(rows: Array, precision: float) -> int:
+def dimensions(rows: npt.NDArray[np.floating[Any]], precision: float) -> int:
     """Count the dimensions in which rows vary by more than their rounding, up to three.
 
     Parameters

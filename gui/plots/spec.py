@@ -260,7 +260,7 @@ class Legend:
     )
 
 
-MAX_DOTS = 500
+MAX_DOTS = 200
 """Number of points from which a line has no dots, as they would cover each other."""
 
 

@@ -169,13 +169,17 @@ class Answers:
 
     @property
     def busy(self) -> bool:
-        """Whether a visible panel waits for an answer, other than a quiet one."""
-        waiting = (
-            self._running.get(question)
-            for slot, question in self._wanted.items()
-            if slot not in self._quiet
-        )
-        return any(run is not None and run.seen for run in waiting)
+        """Whether a visible panel waits for an answer that would begin anew for another model.
+
+        Not for a quiet one, or one of a question that ``resumes`` and has a partial answer.
+        """
+        for slot, question in self._wanted.items():
+            run = self._running.get(question)
+            if run is not None and run.seen and slot not in self._quiet:
+                resumes = run.so_far is not None and getattr(question, "resumes", False)
+                if not resumes:
+                    return True
+        return False
 
     def hold(self, slot: str) -> None:
         """Hold a slot's question, as the panel is hidden."""

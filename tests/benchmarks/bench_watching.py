@@ -78,10 +78,10 @@ def soak(qt: QApplication, folder: Path, report: Report) -> None:
         run_until(qt, lambda before=before: session.training_state != before)
         if session.history.n_snapshots >= WARM + len(sizes) * (MANY - WARM) // 8:
             sizes.append((session.history.n_snapshots, resident_megabytes()))
+    run_until(qt, lambda: session.history.n_snapshots == MANY)
     rest(qt, application)
     assert writer.wait() == 0
     assert not any(notices), notices
-    assert session.history.n_snapshots == MANY
     for count, megabytes in sizes:
         report.note(f"    {count:>6} records: {megabytes:.0f} MB")
     quantity = f"memory after {MANY:,} records, vs after {WARM:,}"

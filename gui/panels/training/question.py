@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError
 from geometry.history.helices import Helices, grow_helices, snapshots_apart
@@ -69,6 +70,7 @@ class TrainingOf:
 
     positions: tuple[int, int]
     given: History | None = None
+    resumes: ClassVar[bool] = True  # Partial answers are kept for a later step of the training
 
     def steps(self, context: QuestionContext) -> Iterator[Progress | Training]:
         """Yield the :class:`Training`; first without its helices, then as they are fitted."""

@@ -15,6 +15,7 @@ from gui.panels.training.question import TrainingOf
 from gui.services.changed_files import ATTEMPTS
 from gui.services.lessons.findings import has_history
 from gui.services.origins import training_state
+from gui.services.questions import Progress
 from gui.state.session import Session
 from tests.geometry.history_stage import D, growing, write_checkpoint, write_record
 from tests.gui.training_stage import write_trained
@@ -263,6 +264,18 @@ def test_panels_answer_first(run, by_hand, hand_jobs):
     by_hand.watch()
     hand_jobs.deliver("changed files")
     assert "follow" in hand_jobs.waiting
+
+
+def test_a_later_step_does_not_wait_for_what_resumes(run, by_hand, hand_jobs, monkeypatch):
+    """Fits that were made are kept: see :func:`test_only_new_steps_are_measured`."""
+    by_hand.open(str(run.folder))
+    hand_jobs.deliver_all()
+    ask(by_hand)
+    assert by_hand.answers.busy
+    hand_jobs.tell("answer 0", Progress(0.5, so_far=object()))
+    assert not by_hand.answers.busy
+    monkeypatch.setattr(TrainingOf, "resumes", False)
+    assert by_hand.answers.busy
 
 
 def test_nothing_is_asked_without_a_training(by_hand, hand_jobs, write_table):

@@ -85,9 +85,9 @@ def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle):
 def test_escape_keeps_the_history(show_model, tmp_path, qtbot, wait_until_idle, monkeypatch):
     fitted, go_on, ended = [], threading.Semaphore(0), threading.Event()
 
-    def slowly(timelapse, known):
+    def slowly(*given):
         try:
-            for helices in grow_helices(timelapse, known):
+            for helices in grow_helices(*given):
                 fitted.append(helices)
                 assert go_on.acquire(timeout=60)
                 yield helices
