@@ -23,7 +23,7 @@ Role = Qt.ItemDataRole
 TOKEN, BEFORE, AFTER = range(3)
 COLUMNS = (
     Column("Token", "What may follow the text, the likeliest first", left=True),
-    Column("As it is", "Probability in the network as it is"),
+    Column("Probability", "Probability in the network as it is"),
     Column("Changed", "Probability after the change of the positions"),
 )
 ROW_HEIGHT = 20

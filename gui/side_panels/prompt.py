@@ -47,7 +47,7 @@ class PromptField(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setPlaceholderText("Hello my name is Adam")
+        self.setPlaceholderText("e.g. Hello my name is Adam")
         self.setAccessibleName("Prompt")
         self.setToolTip(
             "Text whose tokens label the positions.\nEnter applies it at once, Shift+Enter starts "

@@ -54,8 +54,9 @@ SIDE = "side"
 """The view across the direction in which position climbs, see :func:`side_on`."""
 VIEWS = (SIDE, *AXES)
 """The named views."""
-TILT, RING_TILT = 20.0, 35.0
-"""Degrees by which the view from the side is tilted, which opens the coils; of a ring, more."""
+TILT, LINE_TILT, RING_TILT = 14.0, 20.0, 35.0
+"""Degrees by which the view from the side is tilted, which opens the coils; more of a curve that
+does not turn, and of a ring."""
 MANY_TURNS = 4.0
 """Turns from which on a coil is shown lying; with fewer turns it is upright."""
 TURNING = 0.1
@@ -435,9 +436,11 @@ def resized(
 def side_on(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the direction from which a curve is seen side-on, and its upward direction.
 
-    A line and one sine and cosine are fitted to the points. A coil of few turns stands upright,
-    with the last position at the top, and is seen a little from above; one of many lies, from left
-    to right, its end tilted to the viewer. A ring, which hardly climbs, is seen from above.
+    A line and one sine and cosine are fitted to the points. What a coil turns around is the normal
+    of the plane of the sine and cosine. One of few turns stands upright, with the last position at
+    the top, and is seen a little from above; one of many lies, from left to right, its end tilted
+    to the viewer. A ring, which hardly climbs out of its plane, is seen from above. Of a curve that
+    does not turn, the line takes the place of the normal.
 
     Parameters
     ----------
@@ -453,16 +456,19 @@ def side_on(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     points = points[np.linspace(0, m - 1, min(m, MAX_POINTS)).round().astype(int)]
     centred = points - points.mean(axis=0)
     climb, ring, turns = _climb(centred)
-    length = float(np.linalg.norm(climb))
-    if ring is not None and length < FLAT * float(np.linalg.norm(ring, axis=1).mean()):
-        above = _ahead(_unit(np.cross(*ring)))
-        up = np.cross(above, _orthogonal(np.array([1.0, 0.0, 0.0]), above))
-        return _rotated(above, -up, RING_TILT), _rotated(up, above, RING_TILT)
-    along = _unit(climb) if length > 0 else np.array([1.0, 0.0, 0.0])
+    if ring is None:
+        along = _unit(climb) if climb.any() else np.array([1.0, 0.0, 0.0])
+    else:
+        along = _unit(np.cross(*ring))
+        if abs(climb @ along) < FLAT * float(np.linalg.norm(ring, axis=1).mean()):
+            above = _ahead(along)
+            up = np.cross(above, _orthogonal(np.array([1.0, 0.0, 0.0]), above))
+            return _rotated(above, -up, RING_TILT), _rotated(up, above, RING_TILT)
+        along = along if climb @ along > 0 else -along
     across = centred - np.outer(centred @ along, along)
     wide = _ahead(_orthogonal(np.linalg.svd(across, full_matrices=False)[2][0], along))
     if ring is None or turns >= MANY_TURNS:
-        return _rotated(np.cross(along, wide), along, TILT), wide
+        return _rotated(np.cross(along, wide), along, LINE_TILT if ring is None else TILT), wide
     return _open(centred, along, wide, turns)
 
 

@@ -235,7 +235,7 @@ TIPS = {
         "else select none"
     ),
     "label_tokens": "Enter text whose tokens label the positions",
-    "view_side": "Look at right angles to the direction in which the position increases",
+    "view_side": "Look at right angles to what the curve turns around, or to its climb",
     "view_article": (
         "As in “GPT-2's positional embedding matrix is a helix”: elevation 20°, azimuth 45°"
     ),

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SLOT = "positions inside"
 """Slot of the job: one measurement at a time."""
-STOPPED = "Stopped. What was summed is kept: Measure continues from there."
+STOPPED = "Stopped. Measure goes on from here."
 STOPPED_DOWNLOAD = "Stopped. What was downloaded is kept: Measure continues from there."
 STOPPED_LOOKING = "Stopped."
 LOOKING = "Looking for the model…"

@@ -59,10 +59,7 @@ if TYPE_CHECKING:
 
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by arrow key."""
-DRAWING = (
-    "Drag a {} around points. Shift adds to the selection, Ctrl removes from it. “Clear selection” "
-    "ends this mode."
-)
+DRAWING = "Drag a {} around points. Shift adds to the selection, Ctrl removes from it. Esc ends it."
 TWO_FIRST = "Select the two positions to measure between: click one, Shift-click the other."
 MESSAGE_MS = 8_000
 

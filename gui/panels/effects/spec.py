@@ -216,7 +216,7 @@ for one in effects.effects:
             points=points,
             matched=np.arange(first, last + 1),
             ghost=True,
-            caption=f"{named(view.choices.change)}; pale: as it is",
+            caption=f"{named(view.choices.change)}; pale: unchanged",
             change=ShownChange(view.choices.change, view.result.table.length),
         )
 

@@ -22,7 +22,7 @@ COLUMNS = (
         "steps are equal",
     ),
     (
-        "Indistinguishable",
+        "Coinciding",
         "Number of positions with another position, not a neighbour, nearer than "
         "three quarters of a mean step: the two are hard to distinguish",
     ),

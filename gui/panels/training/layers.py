@@ -99,13 +99,15 @@ def resolved(layers: LayerTables) -> str:
     """Return a text on the layers in which the halves of the texts agree, and on the noise."""
     good = np.flatnonzero(layers.resolved())
     n, windows = len(layers.halves_cosine), format_count(int(layers.windows.sum()))
-    where = f"{len(good)} of {n} layers" if len(good) < n else "all layers"
+    where = f"{len(good)} of {n} layers" if len(good) else "no layer"
+    where = "all layers" if len(good) == n else where
     noise = format_percent(float(layers.share_noise.max()), 2)
     needed = layers.windows_needed()[np.setdiff1d(np.arange(n), good)]
     known, more = needed[np.isfinite(needed)], ""
     if len(known):
         low, high = (format_count(round(end)) for end in (known.min(), known.max()))
-        more = f" The others need some {low if low == high else f'{low} to {high}'}."
+        needed_text = f"some {low}" if low == high else f"some {low} to {high}"
+        more = f" The others need {needed_text}." if len(good) else f" They need {needed_text}."
     return (
         f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
         f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "

@@ -299,7 +299,8 @@ class SurveyWindow(QWidget):
         self._scatter = make_scatter(survey, choices)
         self.plot.show_scatter(self._scatter, lambda row: point_text(survey, choices, row))
         none = int(np.isnan(self._scatter.places()[:, 0]).sum())
-        self.undrawn.setText(f"{format_count(none)} without a point here" if none else "")
+        rows = "1 row has" if none == 1 else f"{format_count(none)} rows have"
+        self.undrawn.setText(f"{rows} no value, so no point" if none else "")
         self.undrawn.setVisible(none > 0 and self.page.value() == "scatter")
         for check, on, column in (
             (self.log_x, choices.log_x, choices.x),

@@ -130,7 +130,7 @@ def test_the_change_that_is_seen_in_3d_is_run_as_well(stage, requests):
     assert shown_cells(panel)[0] == ["·c", "50.0 %", "25.0 %"]
     assert panel.outcome.moved.text() == "30.6\xa0% moves: only the first component"
     titles = [panel.outcome.rows.columns[i].title for i in range(3)]
-    assert titles == ["Token", "As it is", "Changed"]
+    assert titles == ["Token", "Probability", "Changed"]
     session.guides = {}
     answers.append(run_of(session))
     press(panel.run)

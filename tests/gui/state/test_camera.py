@@ -249,6 +249,30 @@ def test_a_coil_is_seen_from_its_side_a_little_tilted(turns, climb, seed, mirror
     assert (up if turns < 3.9 else right) @ along > 0.9 or 3.9 <= turns <= 4.1
 
 
+def radii(kind, t):
+    """Return the radius of a coil at its heights from 0 to 1, and how it leaves its circle."""
+    return {
+        "cone": (0.1 + t, 0, 0),
+        "ellipse": (1, 0, -0.5),
+        "leaning": (1, 0.8 * t, 0),
+        "two frequencies": (1 + 0.3 * np.cos(12 * np.pi * t), 0, 0),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["cone", "ellipse", "leaning", "two frequencies"])
+@pytest.mark.parametrize("turns", [1.0, 1.4, 2.0, 3.3])
+@pytest.mark.parametrize("seed", range(2))
+def test_up_is_the_normal_of_the_plane_of_turning(kind, turns, seed):
+    rng, t = np.random.default_rng(seed), np.linspace(0, 1, 700)
+    radius, aside, flatter = radii(kind, t)
+    angle, axes = 2 * np.pi * turns * t, ortho_group.rvs(3, random_state=seed)
+    around = radius * np.array([np.cos(angle), (1 + flatter) * np.sin(angle)])
+    points = np.vstack([around + [[1], [0]] * np.asarray(aside), 1.5 * t]).T @ axes
+    direction, up = side_on(points + 0.01 * rng.standard_normal(points.shape))
+    assert np.degrees(np.arccos(up @ axes[2])) == pytest.approx(TILT, abs=2)
+    assert np.degrees(np.arcsin(direction @ axes[2])) == pytest.approx(TILT, abs=2)
+
+
 @pytest.mark.parametrize("turns", [2, 7.5])
 def test_a_ring_is_seen_from_above(turns):
     points, axes = coil(turns, 0.05, 3)
@@ -258,15 +282,25 @@ def test_a_ring_is_seen_from_above(turns):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_short_coil_is_seen_from_where_it_is_open(seed):
-    """Of GPT-2's, which widens as it climbs, no part is seen end-on."""
+    """Of GPT-2's, which widens as it climbs aside, as little as possible is seen end-on."""
     t, axes = np.linspace(0, 1, 700), ortho_group.rvs(3, random_state=seed)
     angle, radius = 2 * np.pi * 1.8 * t, 0.5 + t
     around = np.array([radius * np.cos(angle), radius * np.sin(angle)])
     points = np.vstack([around + 0.8 * t, 3 * t]).T @ axes
     direction, _ = side_on(points)
+    # It climbs aside, but turns around the normal of its plane.
+    assert np.degrees(np.arccos(direction @ axes[2])) == pytest.approx(90 - TILT, abs=2)
     steps = np.diff(points, axis=0)
-    end_on = np.abs(steps @ direction) / np.linalg.norm(steps, axis=1)
-    assert np.percentile(end_on, 95) < 0.95
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+
+    def end_on(seen_from):
+        return np.percentile(np.abs(steps @ seen_from), 95)
+
+    around = np.radians(np.arange(360))
+    tilt = np.radians(TILT)
+    level = np.outer(np.cos(around), axes[0]) + np.outer(np.sin(around), axes[1])
+    least = min(map(end_on, np.cos(tilt) * level + np.sin(tilt) * axes[2]))
+    assert end_on(direction) <= least + 0.01
 
 
 @pytest.mark.parametrize(
