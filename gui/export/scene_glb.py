@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyvista as pv
@@ -12,6 +12,7 @@ from gui.export.scene_guides import guide_bodies
 from gui.scene.actors import polyline_cells
 from gui.scene.guide_lines import LIT_SIZES, lit_levels
 from gui.scene.scene_state import net
+from gui.state.camera import side_on
 from gui.state.colors import point_colors
 from gui.state.values import POINT_SIZE
 from gui.style.theme import LIGHT, Theme
@@ -38,6 +39,8 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     surfaces, the nodes "curve" and "positions", and so are the guides of panels, "guides" and
     "lit". The longest extent is 1 (metre). Caption and legend are in the scene's extras. Line and
     points are as thick as in the window, and solid: few programs sort what can be seen through.
+    As the format has it, +Y is upwards and +Z towards the viewer, those of the view from the side;
+    colours are linear.
 
     Parameters
     ----------
@@ -65,8 +68,31 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
         scene.add_geometry(balls, "positions", "positions")
     for name, body in _guides(state, theme, centre, longest).items():
         scene.add_geometry(body, name, name)
-    data: bytes = scene.export(file_type="glb")
+    turn = np.eye(4)
+    direction, up = side_on(points)
+    turn[:3, :3] = np.cross(up, direction), up, direction
+    scene.apply_transform(turn)
+    data: bytes = scene.export(file_type="glb", tree_postprocessor=_without_metal)
     return data
+
+
+def _without_metal(tree: dict[str, Any]) -> None:
+    """Give all bodies a dull material: without any they are metal, dark in many programs."""
+    dull = {"metallicFactor": 0.0, "roughnessFactor": 1.0}
+    tree["materials"] = [{"pbrMetallicRoughness": dull}]
+    for mesh in tree["meshes"]:
+        for primitive in mesh["primitives"]:
+            primitive["material"] = 0
+
+
+def _linear(colors: np.ndarray) -> np.ndarray:
+    """Return sRGB colours as linear ones, both uint8; the last column, opacity, stays.
+
+    See IEC 61966-2-1.
+    """
+    srgb = colors[:, :3] / 255
+    linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return np.hstack([np.round(255 * linear).astype(np.uint8), colors[:, 3:]])
 
 
 def _guides(
@@ -150,6 +176,6 @@ def _mesh(surface: pv.PolyData) -> trimesh.Trimesh:
     return trimesh.Trimesh(
         surface.points,
         surface.faces.reshape(-1, 4)[:, 1:],
-        vertex_colors=np.asarray(surface["color"], dtype=np.uint8),
+        vertex_colors=_linear(np.asarray(surface["color"], dtype=np.uint8)),
         process=False,
     )

@@ -41,7 +41,8 @@ class FilmLook:
     size: tuple[int, int] = (960, 720)
     fps: float = 6.0
     theme: Theme = LIGHT
-    # The camera's pose; None for the article's view, of all snapshots.
+    # The camera's pose; of a time-lapse its direction, from which all snapshots are framed.
+    # None for the article's view.
     pose: CameraPose | None = None
     lines: int = LINES  # Height in logical pixels: the smaller, the larger are texts and points
 
@@ -95,7 +96,7 @@ class TimelineFrames(SceneFrames):
             )
         self._timeline = timeline
         super().__init__(timeline.n_snapshots, look)
-        self._pose = look.pose or self._overview(look.size)
+        self._pose = self._overview(look)
 
     def draw(self, snapshot: int) -> np.ndarray:
         """Draw a frame: (height, width, 3) uint8."""
@@ -104,16 +105,19 @@ class TimelineFrames(SceneFrames):
         assert state is not None
         return self._off_screen.draw(state, self._pose)
 
-    def _overview(self, size: tuple[int, int]) -> CameraPose:
+    def _overview(self, look: FilmLook) -> CameraPose:
         """Frame the range at all snapshots together, so that it never leaves the picture."""
-        from gui.state.camera import view_pose
+        from gui.state.camera import fitted, view_pose
 
         state = resolve_scene(self._session)
         assert state is not None
         inside = self._timeline.coordinates[:, self._timeline.timelapse.in_range]
         columns = columns_for(self._session.components)
         points = inside[..., columns].reshape(-1, len(COMPONENTS)) @ state.turn.T
-        return view_pose("article", points, state.turn, size[0] / size[1])
+        pose, aspect = look.pose, look.size[0] / look.size[1]
+        if pose is None:
+            return view_pose("article", points, state.turn, aspect)
+        return fitted(points, pose.position - pose.focal_point, pose.up, aspect)
 
 
 def timeline_numbers(timeline: TrainingTimeline) -> dict[str, np.ndarray]:

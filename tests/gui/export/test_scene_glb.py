@@ -12,9 +12,11 @@ from PySide6.QtWidgets import QFileDialog
 from gui.export.pictures import still_session
 from gui.export.scene_glb import BALL, FEW, TUBE, scene_glb
 from gui.scene.scene_state import resolve_scene
+from gui.state.camera import side_on
 from gui.state.colors import point_colors
 from gui.style.theme import DARK, LIGHT
 from tests.gui.dialogs import answer_file, press_key
+from tests.gui.export.glb_colors import linear, stored
 
 
 @pytest.fixture
@@ -40,7 +42,9 @@ def test_the_body_is_the_shown_curve_at_unit_size(state_of):
     assert set(found.geometry) == {"curve", "positions"}
     shown = state.coordinates[5:50]
     scale = np.ptp(shown, axis=0).max()
-    extents = np.ptp(shown, axis=0) / scale
+    direction, up = side_on(shown)
+    axes = np.array([np.cross(up, direction), up, direction])
+    extents = np.ptp(shown @ axes.T, axis=0) / scale
     np.testing.assert_allclose(np.ptp(found.bounds, axis=0), extents + 2 * BALL, atol=2 * BALL)
     # Every ball's middle is where its position is.
     balls = found.geometry["positions"].vertices.reshape(45, -1, 3)
@@ -57,9 +61,28 @@ def test_it_has_the_colours_and_the_caption_of_the_window(state_of, theme):
     state = state_of(helix(40))
     found = read(scene_glb(state, theme))
     assert found.metadata["caption"] == "\n".join(state.caption)
-    colors = found.geometry["positions"].visual.vertex_colors.reshape(39, -1, 4)
-    expected = point_colors(state.scale, theme.viewport)[1:]
+    colors = stored(found.geometry["positions"]).reshape(39, -1, 4)
+    expected = linear(point_colors(state.scale, theme.viewport)[1:])
     np.testing.assert_array_equal(colors, np.broadcast_to(expected[:, None], colors.shape))
+
+
+def test_it_stands_upright_and_is_dull(state_of):
+    state = state_of(helix(60) @ np.diag([1, 1, 4, 1]))
+    data = scene_glb(state)
+    tree = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    materials = {p["material"] for mesh in tree["meshes"] for p in mesh["primitives"]}
+    assert [tree["materials"][i]["pbrMetallicRoughness"]["metallicFactor"] for i in materials] == [
+        0
+    ]
+    placed = read(data).to_mesh().split(only_watertight=False)
+    assert len(placed) > 50
+    shown = state.displayed_range
+    direction, up = side_on(shown)
+    middle = (shown - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
+    wanted = middle @ np.array([np.cross(up, direction), up, direction]).T
+    balls = np.array([(ball.bounds[0] + ball.bounds[1]) / 2 for ball in placed])
+    for point in wanted:
+        assert np.linalg.norm(balls - point, axis=1).min() < BALL
 
 
 @pytest.mark.parametrize(

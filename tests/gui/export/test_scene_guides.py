@@ -20,6 +20,7 @@ from gui.state.colors import lookup_table, point_colors
 from gui.state.guides import Guide
 from gui.style.theme import DARK, LIGHT
 from tests.gui.conftest import N_POSITIONS
+from tests.gui.export.glb_colors import distinct, linear, stored
 
 LINE = np.array([[0.0, 3, 0], [1, 3, 0], [1, 3, 1]])
 HUES = {"colormap": "blue", "curve_colormap": "orange", "name": "other"}
@@ -82,9 +83,9 @@ def test_a_curve_in_a_hue_of_its_own_has_it_in_the_page_and_the_body(state_with)
         first = lookup_table(colormap)[0, :3]
         assert f"color:{css(first)}" in page
     found = bodies(state)
-    seen = {tuple(color) for color in found["guides"].visual.vertex_colors}
-    assert {tuple(blue[at]) for at in along} <= seen
-    assert not {tuple(color) for color in orange} & seen
+    seen = distinct(stored(found["guides"]))
+    assert distinct(linear(blue[along])) <= seen
+    assert not distinct(linear(orange)) & seen
     legend = trimesh.load_scene(io.BytesIO(scene_glb(state)), file_type="glb").metadata["legend"]
     assert legend.splitlines()[1] == "blue: other"
 
@@ -146,7 +147,7 @@ def test_what_lights_up_is_larger_balls_of_its_colour(state_with):
         assert near == pytest.approx(BALL * size / 7, rel=0.05)
     assert len(state.coordinates) == N_POSITIONS
     expected = point_colors(state.scale, LIGHT.viewport)[at]
-    assert {tuple(color) for color in lit.visual.vertex_colors} == set(map(tuple, expected))
+    assert distinct(stored(lit)) == distinct(linear(expected))
 
 
 def test_matched_points_have_the_colours_of_those_they_match(state_with):
@@ -156,9 +157,8 @@ def test_matched_points_have_the_colours_of_those_they_match(state_with):
     (trace,) = guide_traces(state, DARK)
     assert trace["marker"]["color"] == [css(color) for color in colors]
     np.testing.assert_allclose(points_of(trace), LINE @ state.turn.T)
-    vertex_colors = bodies(state)["guides"].visual.vertex_colors
     expected = point_colors(state.scale, LIGHT.viewport)[at]
-    assert {tuple(color) for color in vertex_colors} == set(map(tuple, expected))
+    assert distinct(stored(bodies(state)["guides"])) == distinct(linear(expected))
 
 
 def test_without_guides_or_for_a_segment_without_length_nothing_is_added(state_with):

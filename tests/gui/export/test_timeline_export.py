@@ -19,6 +19,8 @@ from gui.export.timelapse_film import (
     timeline_session,
     write_timelapse,
 )
+from gui.scene.scene_state import resolve_scene
+from gui.state.camera import view_pose
 from gui.state.values import ColorLimits
 from gui.style.theme import DARK, format_count
 from tests.films import read_gif, read_mp4
@@ -173,12 +175,17 @@ def test_a_time_lapse_of_another_range_is_no_film_of_this_one(model, session):
         session.timeline = None
 
 
-def test_nothing_leaves_the_picture(model, frames):
-    """Though the tables shrink towards the end."""
+@pytest.mark.parametrize("of_the_last", [False, True])
+def test_nothing_leaves_the_picture(of_the_last, model, frames):
+    """Though the tables shrink towards the end, also with a camera that frames the last one."""
     steps = [1, 2, 3]
     tables = [scale * growing([3000])[0] for scale in (5, 2, 1)]
     session = timeline_session(model, history_of(steps, tables))
-    drawn = frames(session, FilmLook(size=(320, 240), lines=240))
+    pose = None
+    if of_the_last:
+        state = resolve_scene(session)
+        pose = view_pose("side", state.displayed_range, state.turn, 4 / 3)
+    drawn = frames(session, FilmLook(size=(320, 240), lines=240, pose=pose))
     for i in range(3):
         picture = drawn.draw(i)
         # The colour bar, the arrows and the caption are at the sides and below.
