@@ -61,8 +61,8 @@ SCORED: dict[Scoring, str] = {
 COLUMNS = (
     Column("head", "Head of the first layer, from 0", 44),
     Column("prefers", "The lag with the highest mean score of its queries and keys", 60),
-    Column("R² Q", "R² of looking back N tokens by a rotation and a shift in its queries", 52),
-    Column("R² K", "The same in its keys", 52),
+    Column("R² Q", "R² of looking back N tokens by a rotation and a shift in its queries", 64),
+    Column("R² K", "The same in its keys", 64),
 )
 SIDES = ("queries", "keys")
 SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
@@ -555,7 +555,9 @@ def _reading(view: View) -> str:
     words = f"N = {lag}: R² {format_number(_r2(motions, lag))}"
     if motions.look_back.rotations.shape[1] == 3:
         screw = motions.look_back.motion(lag).screw
-        angle = format_number(float(np.degrees(screw.angle)), 1)
+        followed = float(motions.followed[motions.look_back.index(lag)])  # as in the plot
+        degrees = followed if np.isfinite(followed) else float(np.degrees(screw.angle))
+        angle = format_number(degrees, 1)
         words += f", angle {angle}°, shift along the axis {format_number(abs(screw.step), 2)}"
     elif motions.degrees.shape[1]:
         angles = motions.degrees[motions.look_back.index(lag)]

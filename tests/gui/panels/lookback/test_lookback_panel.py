@@ -1,5 +1,7 @@
 """The look-back panel through real events: what is shown, choosing N, spaces and scorings."""
 
+import re
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -96,6 +98,15 @@ def test_pressing_or_dragging_in_a_plot_goes_to_a_lag(panel, which):
     drag(plot.viewport(), lag_point(plot, 30), lag_point(plot, 80))
     assert panel.controls.number.value == pytest.approx(80, abs=1)
     assert all(abs(x - lag_point(plot, 80).x()) <= 2 for x in cursors(panel)[:1]) or which != "R²"
+
+
+@pytest.mark.parametrize("lag", [10, 50, 90])  # the last turns by more than half a turn
+def test_caption_and_plot_have_one_angle(lag, panel, qtbot):
+    panel.controls.number.slider.setValue(lag)
+    qtbot.waitUntil(lambda: f"N = {lag}: " in panel.caption())
+    (angle,) = re.findall(r"angle ([\d.]+)°", panel.caption())
+    assert readings(panel, "Angle").startswith(f"angle {angle}°")
+    assert float(angle) == pytest.approx(lag * 360 * 3 / 199, abs=12)
 
 
 def test_another_lag_asks_nothing_and_numbers_follow_soon(panel, stage, qtbot):
