@@ -108,6 +108,8 @@ def source_kind(source: Source, *, word: bool = False) -> str:
     A single word, which may be an id of the oldest models, is a source only with ``word``.
     """
     text = source.text
+    if source.kind == "bundled":
+        return "Bundled"
     if source.kind == "computed":
         return "Formula"
     if source.kind in FORMS:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from geometry.checkpoints.plain_text import visible
-from geometry.models.sources.source import Source
+from geometry.models.sources.source import PART, Source
 
 Kind = Literal["source", "search", "note"]
 
@@ -59,6 +59,13 @@ def matches(haystack: str, search: str) -> bool:
 def is_path(text: str) -> bool:
     """Return whether a text looks like a path, without access to the file system."""
     return text.startswith(("/", "~", ".")) or "\\" in text
+
+
+def is_local(source: Source) -> bool:
+    """Return whether a typed source is certainly on this machine, such as "run/step 500"."""
+    folder, _, last = source.text.rpartition("/")
+    part = bool(folder) and (source.kind == "bundled" or PART.fullmatch(last) is not None)
+    return part or is_path(source.text)
 
 
 def is_explicit(text: str) -> bool:

@@ -15,7 +15,7 @@ from gui.side_panels.models.model_line import (
     identity,
     identity_of,
     is_explicit,
-    is_path,
+    is_local,
     matches,
     parsed,
 )
@@ -64,8 +64,8 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
     line = None
     if is_made(typed):
         line = ModelLine(typed.text, f"Open {typed}", "computed", tip=_made_tip(typed), wraps=True)
-    elif is_path(typed.text):
-        tip = "A folder with a checkpoint, or a file."
+    elif is_local(typed):
+        tip = "A folder with a checkpoint, a file, or a step of a training."
         line = ModelLine(typed.text, f"Open {typed.text}", tip=tip, wraps=True)
     elif typed.address is not None and is_explicit(text):
         line = _address_line(typed, offline=session.offline)
@@ -205,7 +205,7 @@ def _hub_group(session: Session, text: str, typed: Source, shown: set[str]) -> G
 
     ``typed`` is the search as a source, ``shown`` are the identities of the models in the list.
     """
-    if "@" in text or "://" in text or is_path(text):
+    if "@" in text or "://" in text or is_local(typed):
         return None  # not a search
     results = _results(session, text, shown)
     lines = results or _search(session, text)

@@ -383,7 +383,10 @@ def test_what_can_be_no_id_is_not_offered_and_a_recent_path_is_listed_once():
     assert offered.preferred
 
 
-@pytest.mark.parametrize("text", ["/home/x/my  run", "~/run", "./run", "..", "C:\\run"])
+@pytest.mark.parametrize(
+    "text",
+    ["/home/x/my  run", "~/run", "./run", "..", "C:\\run", "run/step 500", "sample/inside/layer 2"],
+)
 def test_a_path_is_opened_as_it_is_typed(text):
     (line,) = lines_of(session(), f" {text} ")
     assert (line.source, line.title, line.kind) == (text, f"Open {text}", "source")

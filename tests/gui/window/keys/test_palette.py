@@ -172,7 +172,8 @@ def test_a_text_field_leaves_it_its_key_and_what_is_called_nothing_is_said(appli
 
 
 MODELS = ("synthetic:helix,turns=2", " sinusoidal:64x32 ", "/models/a b", "~/x.npy", "./x")
-OFFERED = {text: ["Open", "Add"] for text in (*MODELS, "EleutherAI/pythia-70m@step1")}
+OTHERS = ("EleutherAI/pythia-70m@step1", "run/step 500", "sample", "sample/inside/layer 2")
+OFFERED = {text: ["Open", "Add"] for text in (*MODELS, *OTHERS)}
 OFFERED |= {"/work/a.helix": ["Open"], "zoom": [], "": [], "20-60": [], "show spectra": []}
 
 
