@@ -327,7 +327,9 @@ class Answers:
         if isinstance(error, FetchFirst):
             answer = Answer(question, "to fetch", why=error.why, bytes_to_fetch=error.nbytes)
         elif isinstance(error, HelixscopeError):
-            final = isinstance(error, TensorUnavailable | RangeError)
+            from geometry.history.here import NoHistory
+
+            final = isinstance(error, TensorUnavailable | RangeError | NoHistory)
             why, advice = str(error), error.advice
             answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
             if isinstance(error, FileChanged):

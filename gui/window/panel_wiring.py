@@ -51,6 +51,7 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
         case InspectorPanel():
             panel.measureRequested.connect(lambda on: window.set_field("measure", on))
             panel.selectionRequested.connect(controller.select)
+            panel.go_to.typed.connect(lambda _: window.viewport.interactor.setFocus())
             panel.hoverRequested.connect(controller.hover)
         case _:
             raise TypeError(f"unknown panel {type(panel).__name__}")

@@ -280,6 +280,7 @@ def test_a_model_without_a_history_says_what_has_one(stage, write_table):
     stage.open(write_table())
     assert stage.panel.words.isVisible()
     assert "no training history" in stage.panel.words.message.text()
+    assert not stage.panel.words.button.isVisible()  # to try again would not help
     assert stage.session.timeline is None
     assert "sample" in stage.panel.words.advice.text()
     assert not stage.panel.content.checkpoints.isVisible()
