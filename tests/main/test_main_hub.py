@@ -18,6 +18,7 @@ from tests.command_line import (
     assert_silent,
     norms_in,
     norms_of,
+    without_progress,
 )
 from tests.loopback.hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
@@ -106,7 +107,7 @@ def test_a_report_names_the_option_that_allows_a_whole_download(command, loopbac
 
 
 def rows_of(done: Completed) -> dict[str, str]:
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, without_progress(done)) == (0, "")
     return {line.split()[0]: line for line in done.stdout.splitlines()}
 
 
