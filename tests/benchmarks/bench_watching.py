@@ -64,10 +64,11 @@ def shown_after(qt: QApplication, folder: Path) -> list[float]:
 
 def soak(qt: QApplication, folder: Path, report: Report) -> None:
     """Watch a long training; compare the memory at its end with that after a part of it."""
-    with PositionLog(folder) as log:
-        log(0, np.zeros(SMALL, np.float32) + np.arange(SMALL[0])[:, None])
+    # As another training left it, which has not ended.
+    PositionLog(folder)(0, np.zeros(SMALL, np.float32) + np.arange(SMALL[0])[:, None])
     application = our_window(qt, str(folder))
     application.window.focus_on("training")
+    run_until(qt, lambda: application.session.history is not None)
     session, notices = application.session, []
     session.events.notice.connect(notices.append)
     child = Path(__file__).with_name("child_training.py")
