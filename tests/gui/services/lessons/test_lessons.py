@@ -19,7 +19,7 @@ from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
 from gui.services.lessons.text import setup_for, steps_for, text_for, wanted_for
 from gui.services.questions import QuestionContext, resolve
 from gui.side_panels.lesson import FactsOf
-from gui.state.camera import AXES
+from gui.state.camera import view_axes
 from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.state.session import Session
 from gui.style.verdicts import worth
@@ -379,7 +379,8 @@ def check_window(stage, setup):
             assert plain(getattr(shown, key)) == value
     pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
-    expected = np.array(AXES[setup.camera][0])
+    shown = window.viewport.scene.state.displayed_range
+    expected, _ = view_axes(setup.camera, shown, session.turn)
     np.testing.assert_allclose(toward / np.linalg.norm(toward), expected, atol=1e-3)
     assert window.viewport.camera.well_framed()
 
