@@ -153,7 +153,6 @@ _OF_A_BEGINNING = frozenset(
         "runs",
         "tb_logs",
         "tensorboard",
-        "trainer_state.json",
         "wandb",
     }
 )

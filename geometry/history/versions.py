@@ -10,8 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-import numpy as np
-
 from geometry.checkpoints.errors import FileChanged, SourceError
 from geometry.checkpoints.files import weights_in
 from geometry.checkpoints.formats.position_log import LOG_NAME, read_log
@@ -40,7 +38,7 @@ def log_version(model: PositionalModel) -> bool:
         changed since it was opened, this version is left out.
     """
     key, table = _key(model), model.stored_W_pos
-    if key is None or table.size > MAX_NUMBERS or not np.isfinite(table).all():
+    if key is None or table.size > MAX_NUMBERS:
         return False
     try:
         step = stored_step(key[0])

@@ -134,6 +134,9 @@ class ChangedFiles:
                 listed.session.training_state = state
         if (changed is None and progress == progress_shown(model)) or self._busy():
             return
+        reported = self._failed == (key, progress) and self._attempts >= ATTEMPTS
+        if changed is not None and reported:
+            return
 
         def on_error(error: Exception) -> None:
             log.info("A later step of %s could not be opened", model.name, exc_info=error)
