@@ -61,7 +61,7 @@ def origin_of(model: PositionalModel) -> Origin | None:
 
 def may_go_on(model: PositionalModel) -> bool:
     """Return whether a model is of a training that may still write to its files."""
-    return model.source.kind == "path" and _progress.get(model) is not None
+    return _progress.get(model) is not None
 
 
 def training_progress(model: PositionalModel) -> Hashable:
@@ -72,8 +72,8 @@ def training_progress(model: PositionalModel) -> Hashable:
     from geometry.history.going_on import progress_of
 
     origin = _followed.get(model)
-    if origin is None:
-        return None
+    if origin is None or model.source.kind != "path":
+        return None  # such as the bundled model, whose training is not going on
     try:
         # One of several steps that was opened by itself stays what it is.
         if origin.kind == "folder" and not os.path.samefile(model.source.id, origin.source):

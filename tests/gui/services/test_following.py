@@ -421,6 +421,11 @@ def test_a_training_of_ours_says_when_it_is_finished(tmp_path, session, controll
     assert session.model is model
 
 
+def test_the_bundled_model_is_no_training_that_goes_on(session, controller):
+    controller.open("sample")
+    assert session.training_state == ""
+
+
 @pytest.mark.parametrize("notes", ["[]", "{", '{"finished": "no"}', "{}"])
 def test_notes_of_another_program_say_nothing(notes, tmp_path, session, controller):
     folder = write_trained(tmp_path / "tiny", [0, 100])
