@@ -30,8 +30,10 @@ from tests.loopback.hub import LoopbackHub
 from tests.small_models import write_model
 from tests.stand_ins import write_stand_in
 
-# How long an example takes is the machine's affair.
-hypothesis.settings.register_profile("suite", deadline=None)
+# How long an example takes depends on the machine. The suite draws the same examples in each run,
+# so that what passes once passes again; `--hypothesis-profile=search` draws others.
+hypothesis.settings.register_profile("search", deadline=None)
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
 
 
