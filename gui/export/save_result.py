@@ -51,12 +51,23 @@ class ResultSaver:
     def __init__(self, controller: Controller) -> None:
         self._controller, self._session = controller, controller.session
 
-    def save_figure(self, parent: QWidget, name: str, draw: Callable[[], Figure]) -> None:
-        """Ask for a file and draw the figure into it, in the format of its suffix."""
+    def save_figure(
+        self,
+        parent: QWidget,
+        name: str,
+        draw: Callable[[], Figure],
+        width: float | None = None,
+    ) -> None:
+        """Ask for a file and draw the figure into it, in the format of its suffix.
+
+        ``width`` is in inches; None for the figure's own.
+        """
 
         def write(figure: Figure, path: Path) -> None:
-            from gui.plots.figure_base import save_figure
+            from gui.plots.figure_base import fit_width, save_figure
 
+            if width is not None:
+                fit_width(figure, width)
             save_figure(figure, path)
 
         path = ask_where(parent, "Save figure", name, FIGURES, session=self._session)

@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import HelixscopeError
@@ -22,17 +21,15 @@ from gui.notebook.explained import explained
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
-from gui.plots.figure_base import drawn, fits, set_width
+from gui.plots.figure_base import drawn, fit_width
 from gui.state.colors import model_color
-from gui.style.theme import LIGHT
+from gui.style.theme import FIGURE_WIDTHS, LIGHT
 
 Subject = tuple[Measurements, Callable[[], tuple[Verdict, ...]]]
 """A model that is drawn, and what checks its claims."""
 
-COLUMN, PAGE = 3.4, 7.0
-"""Widths in inches of a column of text and of a page."""
-LEAST, MOST, STEP = 1.0, 40.0, 0.4
-"""Bounds of widths, and the step in which one that fits is searched, in inches."""
+LEAST, MOST = 1.0, 40.0
+"""Bounds of widths in inches."""
 ENDINGS = (".png", ".svg", ".pdf")
 INLINE = 110
 """Dots per inch in a cell, or fewer for a figure that is larger than the limit."""
@@ -90,24 +87,14 @@ class NotebookFigure:
         return path
 
     def _set_width(self, width: float | str) -> None:
-        inches = {"column": COLUMN, "page": PAGE}.get(str(width), width)
+        inches = FIGURE_WIDTHS.get(str(width), width)
         if isinstance(inches, str) or not LEAST <= inches <= MOST:
+            parts = " or ".join(f'"{part}" ({size})' for part, size in FIGURE_WIDTHS.items())
             raise HelixscopeError(
                 f"{width!r} is not a width.",
-                f'Use inches from {LEAST} to {MOST}, "column" ({COLUMN}) or "page" ({PAGE}).',
+                f"Use inches from {LEAST} to {MOST}, {parts}.",
             )
-        own = tuple(self.figure.get_size_inches())
-        for tried in np.arange(inches, max(own[0], PAGE) + STEP, STEP):
-            self.figure.set_size_inches(own)
-            set_width(self.figure, tried)
-            if fits(self.figure):
-                break
-        if tried > inches:
-            set_width(self.figure, own[0])
-            raise HelixscopeError(
-                f"The figure {self.name!r} does not fit a width of {inches:g} inches.",
-                f"It fits {tried:.1f} inches.",
-            )
+        fit_width(self.figure, inches, self.name)
 
     def _repr_png_(self) -> bytes:
         picture = drawn(self.figure, "png", INLINE)

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, Tick
 from matplotlib.colorbar import Colorbar
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.transforms import offset_copy
 
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible_lines
 from geometry.checkpoints.whole_files import write_bytes
 from gui.plots.thinning import envelope
-from gui.style.theme import LIGHT, SMALL, TEXT, Theme
+from gui.style.theme import FIGURE_WIDTHS, LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
-"""Size in inches, as wide as a text column."""
+"""Initial size in inches."""
+STEP = 0.4
+"""Step in which a width that fits is searched, in inches."""
 CHARACTERS = 14.5
 """Small characters per inch."""
 MARGIN = 0.35
@@ -33,14 +41,30 @@ MAX_POINTS = 8192
 """Maximum number of points of a curve; a figure is some 1,300 pixels wide."""
 MAX_DOTS = 4096
 """More dots are rasterised even in SVG, where they would take megabytes."""
+TALL = 1.3
+"""Height of a figure of several rows over its width, where they need it."""
 SHAPE = 0.75
 """Minimum height of a narrow figure over its width."""
+MAX_COLUMNS = 4
+"""Maximum number of columns of a legend of models."""
+HANDLE = 7
+"""Width of a name's line with spacing, in characters."""
 OVERLAP = 0.06
 """Inches by which a text may leave a figure."""
+LEAST_WIDTH = 1.8
+"""Minimum inches for each of several axes side by side, with their texts."""
 LEAST_SIDE = 0.9
 """Minimum inches of the longer side of axes."""
-_DETAIL = "detail"
-"""Mark of the text below a title."""
+LINE = 0.16
+"""Height of a line of small text in inches."""
+LEGEND_ROW = 0.2
+"""Height of a legend row in inches."""
+BELOW = 30
+"""Height of tick labels and titles under the axes, in points."""
+BESIDE = 2
+"""Columns of legends below plots side by side."""
+DETAIL, _BELOW = "detail", "below"
+"""Marks of captions, which are wrapped as a whole, and of legends below their plots."""
 POINTS = 72 / 96
 """Matplotlib's points (1/72 inch) per logical pixel of the theme (1/96 inch)."""
 
@@ -103,18 +127,18 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
         fontsize=SMALL * POINTS,
         color=theme.muted,
         linespacing=1.25,
-        gid=_DETAIL,
+        gid=DETAIL,
     )
     # Long lines must not enlarge this axes' share of the layout.
     annotation.set_in_layout(False)
     _set_titles(axes, title, annotation)
 
 
-def _set_titles(axes: Axes, title: str, detail: Text) -> None:
+def _set_titles(axes: Axes, title: str, detail: Text, left: float = MARGIN) -> None:
     """Wrap the detail to the figure's width, and put the title above it."""
     figure = axes.get_figure(root=True)
     inches = SIZE[0] if figure is None else figure.get_figwidth()
-    room = round((inches - MARGIN) * CHARACTERS)
+    room = round((inches - left) * CHARACTERS)
     title = "\n".join(wrap(title, round(room * SMALL / TEXT)))
     lines = wrap(detail.get_text(), room) or [""]
     detail.set_text("\n".join(lines))
@@ -127,24 +151,178 @@ def _set_titles(axes: Axes, title: str, detail: Text) -> None:
     )
 
 
+def legend_outside(
+    figure: Figure,
+    handles: Iterable[Artist],
+    labels: Sequence[str],
+    side: str,
+    columns: int,
+    color: str,
+    title: str = "",
+) -> Legend:
+    """Add a legend below the axes, at their "left" or "right" side."""
+    legend = figure.legend(
+        handles,
+        labels,
+        loc="outside lower right" if side == "right" else "outside lower left",
+        ncols=columns,
+        frameon=False,
+        fontsize=SMALL * POINTS,
+        labelcolor=color,
+        handlelength=1.4,
+        columnspacing=1.6,
+        title=title or None,
+        title_fontproperties={"size": SMALL * POINTS},
+        alignment="left",
+    )
+    legend.set_gid(side)
+    return legend
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int, color: str) -> None:
+    """Add a legend of a plot's curves below it."""
+    below = offset_copy(axes.transAxes, figure, y=-BELOW, units="points")
+    legend = axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(-0.1, 0.0),
+        bbox_transform=below,
+        ncols=columns,
+        frameon=False,
+        fontsize=SMALL * POINTS,
+        labelcolor=color,
+        handlelength=1.4,
+        borderaxespad=0.0,
+        columnspacing=1.2,
+    )
+    legend.set_gid(_BELOW)
+
+
+def fit_width(figure: Figure, width: float, name: str = "") -> None:
+    """Set a figure's width in inches; its text keeps the size.
+
+    Axes side by side that would be too narrow are placed below each other.
+
+    Raises HelixscopeError: it does not fit, and has the width that it fits, as the advice says.
+    """
+    widest = max(figure.get_figwidth(), FIGURE_WIDTHS["page"]) + STEP
+    for tried in np.arange(width, widest, STEP):
+        if _fitted(figure, tried):
+            break
+    if tried == width:
+        return
+    raise HelixscopeError(
+        f"The figure{name and f' {name!r}'} does not fit a width of {width:g} inches.",
+        f"It fits {tried:.1f} inches.",
+    )
+
+
+def _fitted(figure: Figure, width: float) -> bool:
+    """Set the width, and place axes below each other if they need it; return whether all fits."""
+    places = [(axes, axes.get_subplotspec()) for axes in figure.axes]
+    row = [axes for axes, place in places if place and place.get_gridspec().nrows == 1]
+    set_width(figure, width)
+    if width >= LEAST_WIDTH * len(row) and fits(figure):
+        return True
+    if len(row) < 2:
+        figure.set_size_inches(width, max(figure.get_figheight(), TALL * width))
+        return fits(figure)
+    grid = GridSpec(len(row), 1, figure=figure)
+    for line, axes in enumerate(row):
+        axes.set_subplotspec(grid[line, 0])
+    height = figure.get_figheight() + (len(row) - 1) * SHAPE * width
+    figure.set_size_inches(width, height)
+    if fits(figure):
+        return True
+    # Axes of a fixed shape are narrower than the figure, and so is the room above them.
+    left = max(axes.get_position().x0 for axes in row) * width
+    figure.set_size_inches(width, height + LINE * _wrap_texts(figure, left))
+    return fits(figure)
+
+
 def set_width(figure: Figure, width: float) -> None:
     """Set a figure's width in inches; its height follows, its text keeps the size.
 
     See :func:`fits` for whether all of it can be seen then.
     """
     own, height = figure.get_size_inches()
-    figure.set_size_inches(width, max(height * width / own, min(height, SHAPE * width)))
+    figure.set_size_inches(width, height)
+    lines = _wrap_texts(figure)
+    rows = _narrow_legends(figure) if width < SIZE[0] else 0
+    plots = max(height * width / own, min(height, SHAPE * width))
+    figure.set_size_inches(width, plots + LINE * lines + LEGEND_ROW * rows)
+
+
+def _wrap_texts(figure: Figure, left: float = MARGIN) -> int:
+    """Wrap titles and captions to the width; return how many lines they have more.
+
+    ``left`` is the place of titles above axes, in inches.
+    """
+    more, room = 0, round((figure.get_figwidth() - MARGIN) * CHARACTERS)
+    for text in figure.texts:
+        content = text.get_text()
+        lines = [content] if text.get_gid() == DETAIL else content.split("\n")
+        wrapped = [part for line in lines for part in wrap(line, room)]
+        more += len(wrapped) - content.count("\n") - 1
+        text.set_text("\n".join(wrapped))
     for axes in figure.axes:
         for text in axes.texts:
-            if text.get_gid() == _DETAIL:
-                _set_titles(axes, axes.get_title(loc="left"), text)
+            if text.get_gid() == DETAIL:
+                before = text.get_text().count("\n")
+                _set_titles(axes, axes.get_title(loc="left"), text, left)
+                more += text.get_text().count("\n") - before
+    return more
+
+
+def _narrow_legends(figure: Figure) -> int:
+    """Let legends have fewer columns, a single one below the axes; return how many rows more."""
+    characters, more = round(figure.get_figwidth() * CHARACTERS), 0
+    inside = [axes for axes in figure.axes if axes.get_legend() is not None]
+    legends = [*figure.legends, *(axes.get_legend() for axes in inside)]
+    for legend in filter(None, legends):
+        labels = ["\n".join(wrap(t.get_text(), characters - HANDLE)) for t in legend.get_texts()]
+        if not labels:
+            continue
+        more += sum(label.count("\n") for label in labels)
+        color = to_hex(legend.get_texts()[0].get_color())
+        columns = legend_columns(labels, characters)
+        handles, title = list(filter(None, legend.legend_handles)), legend.get_title()
+        if legend.axes is None:
+            before = legend_columns(labels, round(SIZE[0] * CHARACTERS))
+            more += -(-len(labels) // columns) - -(-len(labels) // before)
+            legend.remove()
+            again = legend_outside(
+                figure,
+                handles,
+                labels,
+                legend.get_gid() or "left",
+                columns,
+                color,
+                title.get_text(),
+            )
+            again.get_title().set_color(title.get_color())
+        elif legend.get_gid() == _BELOW:
+            more += -(-len(labels) // columns) - -(-len(labels) // BESIDE)
+            legend_below(figure, legend.axes, columns, color)
+        elif len(legends) == 1:
+            more += -(-len(labels) // columns)
+            legend.remove()
+            legend_outside(figure, handles, labels, "left", columns, color)
+    return more
+
+
+def legend_columns(labels: Sequence[str], characters: int) -> int:
+    """Return the number of columns of a legend for a width in characters."""
+    longest = max(len(line) for label in labels for line in label.split("\n")) + HANDLE
+    return min(max(characters // longest, 1), MAX_COLUMNS, len(labels))
 
 
 def fits(figure: Figure) -> bool:
     """Return whether all texts are inside a figure, and its axes are large enough to read."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # axes without any room are found below
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         figure.draw_without_rendering()
+    if any("collapsed" in str(warning.message) for warning in caught):
+        return False
     width, height = figure.get_size_inches()
     whole = figure.get_tightbbox()
     if min(whole.x0, whole.y0, width - whole.x1, height - whole.y1) < -OVERLAP:

@@ -10,13 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.transforms import offset_copy
 
 from gui.plots.figure_base import (
+    BESIDE,
     CHARACTERS,
+    LEGEND_ROW,
     POINTS,
     SIZE,
     dress_bar,
+    legend_below,
+    legend_columns,
+    legend_outside,
     name_axes,
     new_figures,
     title_axes,
@@ -31,13 +35,6 @@ IMAGE_WIDTH = 0.75
 """Width of an image with its colour bar, relative to a plot's."""
 MAX_TILES = 8
 """Maximum number of numbers along an axis of tiles."""
-MAX_COLUMNS = 4
-HANDLE = 7
-"""Width of a name's line with spacing, in characters."""
-BELOW = 30
-"""Height of tick labels and titles under the axes, in points."""
-LEGEND_ROW = 0.2
-"""Height of a legend row in inches."""
 
 
 def paint(
@@ -90,28 +87,12 @@ def paint(
     if len(labelled) == 1 and (others or len(drawn) == 1):
         labelled[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
     elif len(labelled) == 1:
-        figure.legend(
-            frameon=False,
-            fontsize=SMALL * POINTS,
-            labelcolor=theme.text,
-            loc="outside lower left" if labelled[0] is axes[0] else "outside lower right",
-            ncols=len(drawn),
-        )
+        side = "left" if labelled[0] is axes[0] else "right"
+        handles, labels = labelled[0].get_legend_handles_labels()
+        legend_outside(figure, handles, labels, side, len(drawn), theme.text)
     else:
         for place in labelled:
-            below = offset_copy(place.transAxes, figure, y=-BELOW, units="points")
-            place.legend(
-                loc="upper left",
-                bbox_to_anchor=(-0.1, 0.0),
-                bbox_transform=below,
-                ncols=2,
-                frameon=False,
-                fontsize=SMALL * POINTS,
-                labelcolor=theme.text,
-                handlelength=1.4,
-                borderaxespad=0.0,
-                columnspacing=1.2,
-            )
+            legend_below(figure, place, BESIDE, theme.text)
     title_axes(axes[0], title, detail, theme)
     name_models(figure, others, own, theme, what=what if labelled else "")
     return figure
@@ -204,24 +185,13 @@ def name_models(
     if not others:
         return
     models = [*([] if own is None else [own]), *dict(others).items()]
-    longest = max(len(name) for name, _ in models) + HANDLE
+    names = [name for name, _ in models]
     width, height = figure.get_size_inches()
-    columns = min(max(int(width * CHARACTERS) // longest, 1), MAX_COLUMNS, len(models))
+    columns = legend_columns(names, round(width * CHARACTERS))
     rows = -(-len(models) // columns) + bool(what)
     figure.set_size_inches(width, height + LEGEND_ROW * (rows + 0.5))
-    legend = figure.legend(
-        handles=[Line2D([], [], color=color, linewidth=1.2, label=name) for name, color in models],
-        loc="outside lower left",
-        ncols=columns,
-        frameon=False,
-        fontsize=SMALL * POINTS,
-        labelcolor=theme.text,
-        handlelength=1.4,
-        columnspacing=1.6,
-        title=what or None,
-        title_fontproperties={"size": SMALL * POINTS},
-        alignment="left",
-    )
+    lines = [Line2D([], [], color=color, linewidth=1.2) for _, color in models]
+    legend = legend_outside(figure, lines, names, "left", columns, theme.text, what)
     legend.get_title().set_color(theme.muted)
 
 

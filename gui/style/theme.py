@@ -21,6 +21,8 @@ to the size of text that the user has chosen, see :meth:`Theme.px`; files are no
 """
 TEXT_SIZES = (12, TEXT, 15, 17)
 """Sizes of text to choose from, in logical pixels."""
+FIGURE_WIDTHS = {"column": 3.4, "page": 7.0}
+"""Widths of printed figures in inches."""
 GRID = 8
 """Spacing between widgets, in logical pixels; half of it inside controls."""
 
@@ -264,14 +266,15 @@ QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; 
 QToolButton:hover {{ background: {theme.line}; }}
 QToolButton:checked {{ background: {theme.line}; }}
 QToolButton[role="title button"] {{
-    color: {theme.muted}; font-size: {small}px; padding: 0 4px; min-height: 18px; border: none;
+    color: {theme.muted}; font-size: {small}px; padding: 0 4px; border: none;
+    min-height: {theme.px(18)}px;
 }}
 QToolButton[role="title button"]:hover, QToolButton[role="title button"]:focus {{
     color: {theme.text}; background: {theme.line};
 }}
 QPushButton {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
-    padding: 4px 8px; min-height: 16px;
+    padding: 4px 8px; min-height: {theme.px(16)}px;
 }}
 QPushButton:hover {{ border-color: {theme.faint}; }}
 QPushButton:pressed {{ background: {theme.line}; }}
@@ -293,14 +296,14 @@ QPushButton[class="segment"]:hover {{ color: {theme.text}; }}
 QPushButton[class="segment"]:focus {{ border-color: {theme.muted}; }}
 QLineEdit, QPlainTextEdit, QAbstractSpinBox, QComboBox {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
-    padding: 4px; min-height: 16px;
+    padding: 4px; min-height: {theme.px(16)}px;
     selection-background-color: {theme.faint}; selection-color: {theme.text};
 }}
 QLineEdit, QPlainTextEdit {{ placeholder-text-color: {theme.muted}; }}
 QLineEdit:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{
     border-color: {theme.muted};
 }}
-QAbstractSpinBox {{ padding: 2px 4px; min-height: 18px; }}
+QAbstractSpinBox {{ padding: 2px 4px; min-height: {theme.px(18)}px; }}
 QAbstractSpinBox QLineEdit, QComboBox QLineEdit {{
     border: none; padding: 0 4px; min-height: 0; background: transparent;
 }}
@@ -310,7 +313,7 @@ QComboBox {{
     selection-background-color: {theme.line}; selection-color: {theme.text};
 }}
 DropDown::drop-down {{ border: none; width: 16px; }}
-QComboBox QAbstractItemView::item {{ min-height: 22px; }}
+QComboBox QAbstractItemView::item {{ min-height: {theme.px(22)}px; }}
 QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
     background: {theme.field}; color: {theme.text}; border: 1px solid {theme.line};
     selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
@@ -326,7 +329,7 @@ QHeaderView::section {{
 }}
 QFrame[role="palette"] {{ background: {theme.panel}; border: 1px solid {theme.line}; }}
 QFrame[role="palette"] QTreeView {{ background: {theme.panel}; border: none; }}
-QFrame[role="palette"] QTreeView::item {{ height: 26px; padding: 0 8px; }}
+QFrame[role="palette"] QTreeView::item {{ height: {theme.px(26)}px; padding: 0 8px; }}
 #notice {{
     background: {theme.panel}; border-bottom: 1px solid {theme.line};
     border-left: 3px solid {theme.warning};
@@ -380,7 +383,7 @@ HoverLabel {{
 WorkingStrip {{
     background: {theme.panel}; border: 1px solid {theme.line}; border-radius: 4px;
 }}
-WorkingStrip QPushButton {{ padding: 0 6px; min-height: 14px; font-size: {small}px; }}
+WorkingStrip QPushButton {{ padding: 0 6px; min-height: {theme.px(14)}px; font-size: {small}px; }}
 QProgressBar {{
     border: none; border-radius: 2px; background: {theme.line}; max-height: 4px;
 }}

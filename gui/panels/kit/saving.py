@@ -14,7 +14,7 @@ from gui.panels.kit.body import PanelBody
 from gui.panels.kit.outputs import all_numbers, all_scripts, all_tables
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import AnyView, Texts
-from gui.style.theme import LIGHT, Theme
+from gui.style.theme import FIGURE_WIDTHS, LIGHT, Theme
 from gui.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ class ResultFiles:
             menu.addAction(f"{texts.title}…", partial(self._save_text, texts))
         if body is not None:
             body.fill_menu(menu)
-        menu.addAction("Save figure…", self._save_figure)
+        menu.addAction("Save figure…", lambda: self._save_figure())
+        for part, inches in FIGURE_WIDTHS.items():
+            save = partial(self._save_figure, inches)
+            menu.addAction(f"Save figure as wide as a {part}…", save)
         menu.addAction("Save numbers…", self._save_numbers)
         menu.addAction("Copy figure", lambda: self._saver.copy_figure(self.figure()))
         if self._spec.script(view):
@@ -106,8 +109,8 @@ class ResultFiles:
         assert self.saver is not None
         return self.saver
 
-    def _save_figure(self) -> None:
-        self._saver.save_figure(self._panel, self.file_name(), self.figure())
+    def _save_figure(self, width: float | None = None) -> None:
+        self._saver.save_figure(self._panel, self.file_name(), self.figure(), width)
 
     def _save_numbers(self) -> None:
         self._saver.save_numbers(self._panel, self.file_name(), self.numbers(), self.tables())

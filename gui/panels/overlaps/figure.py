@@ -14,7 +14,7 @@ from matplotlib.image import AxesImage
 
 from gui.panels.overlaps.picture import OverlapsView, corners, levels_of, pictures_of, title_of
 from gui.panels.overlaps.question import Missing, Overlap, OverlapFigure
-from gui.plots.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
+from gui.plots.figure_base import DETAIL, POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.style.theme import SMALL, TEXT, Theme
 
 FIGURE_SIZE = (4.2, 4.1)
@@ -122,4 +122,6 @@ def _add_bar(figure: Figure, image: AxesImage, axes: Sequence[Axes], theme: Them
 def _add_caption(figure: Figure, caption: str, width: int, theme: Theme) -> None:
     """Write a caption below a figure, wrapped at a width in characters."""
     lines = "\n".join(textwrap.wrap(caption, width))
-    figure.supxlabel(lines, x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.muted)
+    figure.supxlabel(
+        lines, x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.muted, gid=DETAIL
+    )
