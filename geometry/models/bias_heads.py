@@ -29,7 +29,7 @@ def bias_heads(model: PositionalModel) -> HeadProjections:
     """
     lags = model.lags
     if lags is None or lags.kind == "relative table":
-        raise TensorUnavailable(f"{model.name} adds no bias by lag to attention scores.")
+        raise TensorUnavailable(f"The model {model.name} adds no bias by lag to attention scores.")
     if lags.window is not None:
         raise TensorUnavailable(
             "Its bias is by offsets in two directions, and not by lag: see offset_attention."

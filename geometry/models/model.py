@@ -568,9 +568,11 @@ class PositionalModel:
         return f"{info.name} should have {width} columns, got shape {info.shape}"
 
     def _no_tokens(self) -> TensorUnavailable:
-        stack = self._architecture.stack
-        alone, inside = stack is not None and stack.alone, stack is not None and stack.inside
-        advice = LEARNED if inside else "Open a model." if alone else FULL
+        stack, advice = self._architecture.stack, FULL
+        if stack is not None and stack.alone:
+            advice = LEARNED if stack.inside else "Open a model."
+        elif stack is not None and not stack.tokens:
+            advice = "Open a model of text."
         return TensorUnavailable(self.missing["W_E"], advice)
 
     def _tokens_name(self) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 from geometry.evidence.null import Null
 from geometry.evidence.random_frames import shared_energy
 from geometry.measures.overlaps import squared_overlaps
+from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Name, Subject
 from gui.panels.kit.choices import Choice, Layer, Number, Option, Toggle
 from gui.panels.kit.nulls import Finding
@@ -138,6 +139,12 @@ class CapturePanel(PanelSpec[Choices, Captures]):
         ),
     )
     claims = {f"capture.{which}": {"name": "E"} for which in ("weak", "strong", "first")}
+
+    def concerns(self, model: PositionalModel) -> bool:
+        return len(model.missing) < len(NAMES[1:])
+
+    def instead_for(self, model: PositionalModel) -> str:
+        return self.instead if self.concerns(model) else "Directions shows those of P itself."
 
     def question(self, scope: Scope, choices: Choices) -> CaptureOf:
         return CaptureOf(_subject(choices), choices.centred)

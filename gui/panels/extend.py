@@ -111,6 +111,9 @@ class ExtendPanel(PanelSpec[Choices, Extension]):
         ),
     )
 
+    def concerns(self, model: PositionalModel) -> bool:
+        return not why_not_extended(model) and model.n_positions > FEWEST
+
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the initial share of another model's rows."""
         return replace(choices, kept=None)

@@ -38,7 +38,7 @@ def extended_source(
 def why_not_extended(model: PositionalModel) -> str:
     """Return why a model has no table that could be continued, as a sentence; "" if it has."""
     if model.no_table:
-        return f"{model.name} has no table of positions to continue."
+        return f"The model {model.name} has no table of positions to continue."
     if model.grid is not None:
         return f"The positions of {model.name} are the patches of a picture, which has no next one."
     if model.lags is not None:

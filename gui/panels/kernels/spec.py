@@ -31,7 +31,7 @@ from gui.plots.spec import Axis, Band, Curve, Image, Part, Plot, Reading, Span
 from gui.services.snippets import python_script, table_argument
 from gui.state.fields import Whole
 from gui.state.guides import Guide
-from gui.style.theme import DIVERGING, SERIES, SHADES, SMALL, format_number, format_percent
+from gui.style.theme import DIVERGING, SHADES, SMALL, format_number, format_percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -214,8 +214,17 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         return super().headline(choices)
 
     def instead_for(self, model: PositionalModel) -> str:
-        """Return the advice to choose another layer, if there are layers."""
-        return self.instead if model.n_layers else ""
+        """Return what helps: another layer if there are several, or a panel about the scheme."""
+        if model.rotary is not None:
+            return "The Rotary panel shows how they turn queries and keys."
+        if model.lags is not None:
+            return "Similarity and Spectra show its vectors by lag."
+        return self.instead if self.concerns(model) and (model.n_layers or 0) > 1 else ""
+
+    def concerns(self, model: PositionalModel) -> bool:
+        if model.lags is not None:
+            return model.lags.kind != "relative table"
+        return not {"W_Q", "W_K"} & model.missing.keys()
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Reset to the first layer's head with the smallest mean lag."""
@@ -369,7 +378,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
                 left.plot(kernels.lags, kernels.attention[number], color=theme.faint, linewidth=0.7)
         for band in _bands(view, result, "attention"):
             paint_band(left, replace(band, label="random rotations"))
-        for color, number in zip(SERIES[theme.name], named, strict=False):
+        for color, number in zip((view.ink, *view.spare_colors), named, strict=False):
             values = kernels.attention[number]
             left.plot(kernels.lags, values, color=color, linewidth=1.1, label=f"head {number}")
         left.set_ylim(DEEPEST, 1.5)
@@ -381,7 +390,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         size = SMALL * POINTS
         left.legend(fontsize=size, frameon=False, labelcolor=theme.text, handlelength=1.4)
         what = "The head with the shortest mean lag of each model"
-        name_models(figure, view.other_names, theme=theme, what=what)
+        name_models(figure, view.other_names, (view.name, view.ink), theme, what=what)
         name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
         for place, image in zip(right, maps, strict=True):
             paint_image(place, replace(image, unit="A(i, j)"), theme)

@@ -37,6 +37,8 @@ from gui.widgets.table_text import Column, Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.models.model import PositionalModel
+
 BINS = 48
 NO_NUMBER = "–"
 SUMS_HEADLINE = (
@@ -150,6 +152,9 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
 
     def headline(self, choices: Choices) -> tuple[str, str, str]:
         return super().headline(choices) if choices.page == "errors" else SUMS_HEADLINE
+
+    def concerns(self, model: PositionalModel) -> bool:
+        return "W_E" not in model.missing
 
     def question(self, scope: Scope, choices: Choices) -> Question[Result]:
         if choices.page == "errors":

@@ -262,6 +262,6 @@ def what_is_there(context: QuestionContext) -> str:
     names = ["P"] + (["E"] if "W_E" not in absent else [])
     names += [name for name in WEIGHTS if cast(str, name) not in absent]
     if names == ["P"]:
-        return "Only its matrix P is available."
+        return "Only its matrix P is available: Spectra and Directions show it."
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return f"Available for comparison: {listed}{' of layer 0' if len(names) > 2 else ''}."

@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
-from geometry.models.residual_stream import Name, Subject
+from geometry.models.residual_stream import NAMES, Name, Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle, is_of, matrix
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.spec import PanelSpec
@@ -164,6 +164,9 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             return replace(subject, layer=min(subject.layer, layers - 1), head=head)
 
         return replace(choices, rows=kept(choices.rows), columns=kept(choices.columns), ends=None)
+
+    def concerns(self, model: PositionalModel) -> bool:
+        return len(model.missing) < len(NAMES[1:])
 
     def agreeing(self, choices: Choices, changes: Set[str]) -> Choices:
         """Show the pair if matrices are chosen without a view."""
