@@ -11,6 +11,7 @@ import numpy as np
 from geometry.models.model import PositionalModel
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit.choices import Choice, Number, Option
+from gui.panels.kit.cycles import format_cycles
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Table
@@ -350,7 +351,7 @@ def _scope(view: DimensionsView) -> str:
 def _fit(result: Dimensions, entry: int) -> str:
     """Return a summary of an entry's fit."""
     waves = result.sinusoids
-    cycles, r2 = format_number(waves.cycles[entry], 2), format_number(waves.r2[entry])
+    cycles, r2 = format_cycles(waves.cycles[entry]), format_number(waves.r2[entry])
     after = format_number(result.after_projection_r2[entry])
     return f"entry {entry}: sinusoid of {cycles} cycles R² {r2}, projection R² {after}"
 
@@ -364,7 +365,7 @@ def _row(result: Dimensions, entry: int) -> Row:
         (
             str(entry),
             format_number(result.variance[entry], decimals),
-            format_number(waves.cycles[entry], 2),
+            format_cycles(waves.cycles[entry]),
             format_number(waves.r2[entry]),
             format_number(result.after_projection_r2[entry]),
         ),

@@ -21,10 +21,11 @@ from geometry.measures.overlaps import (
     sparsity_nulls,
     use,
 )
-from geometry.measures.single_dimensions import MIN_CYCLES, Sinusoids, best_sinusoids
+from geometry.measures.single_dimensions import Sinusoids, best_sinusoids
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Choice, Option, Saved, Toggle
+from gui.panels.kit.cycles import format_cycles
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.spec import PanelSpec
@@ -480,8 +481,6 @@ def _scope(view: DirectionsView) -> str:
 
 
 SUBSCRIPTS = "₀₁₂₃₄₅"
-EDGE = 0.01
-"""Sinusoids with fewer cycles above the lowest frequency are at the edge of the search."""
 MIN_USE = 1e-2
 """Minimum share times d on the axis."""
 CUT = 0.5
@@ -527,12 +526,10 @@ def _range(null: Null, digits: int) -> str:
 
 
 def _wave(result: TopDirections, at: int) -> tuple[str, str]:
-    """Return a direction's cycles, "½" at the edge of the search, and its R²."""
+    """Return a direction's cycles and R²."""
     if result.waves is None:
         return "", ""
-    cycles = float(result.waves.cycles[at])
-    edge = cycles < MIN_CYCLES + EDGE
-    return "≤ ½" if edge else format_number(cycles, 2), format_number(result.waves.r2[at], 2)
+    return format_cycles(float(result.waves.cycles[at])), format_number(result.waves.r2[at], 2)
 
 
 def _union(result: TopDirections, drawn: Sequence[int]) -> np.ndarray:

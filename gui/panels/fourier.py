@@ -15,6 +15,7 @@ from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Layer, Saved, Toggle
+from gui.panels.kit.cycles import format_cycles, is_bound
 from gui.panels.kit.spec import PanelSpec
 from gui.panels.kit.views import Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Part, Plot, Reading, Rule, Table, legend_of
@@ -22,12 +23,17 @@ from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import python_script
 from gui.state.fields import Numbers
 from gui.style.sentences import ranged
-from gui.style.theme import SERIES, format_number
+from gui.style.theme import format_number
 from gui.widgets.table_text import Column, Row
 
 COLUMNS = (
     Column("j", "The direction of P, strongest first", 30),
-    Column("cycles", "Periods of its best-fitting sinusoid over the shown range", 56),
+    Column(
+        "cycles",
+        "Periods of its best-fitting sinusoid over the shown range; ½ is the lowest frequency "
+        "searched",
+        56,
+    ),
     Column("period", "The period in tokens", 56),
     Column("R²", "Share of the direction's variance explained by the sinusoid", 48),
 )
@@ -221,13 +227,13 @@ def _waves(view: FourierView) -> Plot:
 
 def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
     known = np.flatnonzero(np.isfinite(shifts.tokens))
-    curve = Curve(known, shifts.tokens[known], SERIES[view.theme.name][0], dots=True)
+    curve = Curve(known, shifts.tokens[known], view.ink, dots=True)
 
     def hover(_: int, index: int) -> str:
         head = int(known[index])
         direction = "back" if shifts.tokens[head] >= 0 else "ahead"
         tokens = format_number(abs(float(shifts.tokens[head])), 1)
-        cycles, r2 = (format_number(float(v[head]), 2) for v in (shifts.cycles, shifts.r2))
+        cycles, r2 = format_cycles(shifts.cycles[head]), format_number(shifts.r2[head], 2)
         return f"head {head} · {tokens} tokens {direction} · {cycles} cycles · R² {r2}"
 
     x_axis = Axis(f"head of layer {shifts.layer}", whole=True)
@@ -238,25 +244,23 @@ def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
 
 def _colors(view: FourierView) -> dict[int, str]:
     """Return the drawn directions with their colours."""
-    count, colors = view.result.directions.shape[1], SERIES[view.theme.name][1:]
+    count, colors = view.result.directions.shape[1], view.spare_colors
     inside = [number for number in view.choices.directions if number <= count] or [1]
-    return {number: colors[number - 1] for number in inside}
+    return {number: colors[(number - 1) % len(colors)] for number in inside}
 
 
 def _rows(view: FourierView) -> list[Row]:
     waves, (first, last) = view.result.waves, view.result.positions
-    columns = (waves.cycles, (last - first + 1) / waves.cycles, waves.r2)
-    texts = [
-        [format_number(float(v), digits) for v in values]
-        for values, digits in zip(columns, (2, 0, 2), strict=True)
-    ]
-    return [Row(j, (f"{j}", *row)) for j, row in enumerate(zip(*texts, strict=True), start=1)]
+    rows = []
+    for j, (cycles, r2) in enumerate(zip(waves.cycles, waves.r2, strict=True), start=1):
+        period = ("≥ " if is_bound(cycles) else "") + format_number((last - first + 1) / cycles, 0)
+        rows.append(Row(j, (str(j), format_cycles(cycles), period, format_number(r2, 2))))
+    return rows
 
 
 def _wave(view: FourierView) -> str:
     waves = view.result.waves
-    cycles, r2 = (format_number(float(values[0]), 2) for values in (waves.cycles, waves.r2))
-    return f"{cycles} cycles, R² {r2}"
+    return f"{format_cycles(waves.cycles[0])} cycles, R² {format_number(waves.r2[0], 2)}"
 
 
 def _scope(view: FourierView) -> str:

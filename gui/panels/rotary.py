@@ -21,7 +21,7 @@ from gui.plots.spec import Axis, Curve, Image, Part, Plot, Reading, Rule, highes
 from gui.services.questions import QuestionContext, Tensor
 from gui.services.snippets import python_script
 from gui.state.fields import Whole
-from gui.style.theme import SERIES, SHADES, format_count, format_number, format_percent
+from gui.style.theme import SHADES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -357,7 +357,7 @@ def _pair(view: RotaryView) -> Plot:
     first, last = view.scope.positions
     table = turning(result.rotary.rates[pair : pair + 1], last + 1)[first:]
     x = np.arange(first, last + 1)
-    cosine, sine = SERIES[view.theme.name][0], SERIES[view.theme.name][1]
+    cosine, sine = view.ink, view.spare_colors[0]
     curves = [
         Curve(x, table[:, 0], cosine, label="cos pθᵢ"),
         Curve(x, table[:, 1], sine, label="sin pθᵢ"),
@@ -413,7 +413,7 @@ def _curves(
     view: RotaryView, values: Callable[[Rotation], np.ndarray], *, dots: bool = False
 ) -> list[Curve]:
     """Return curves of the model's rates, those without scaling, other kinds, and other models."""
-    result, colors = view.result, SERIES[view.theme.name][1:]
+    result, colors = view.result, view.spare_colors
     x = np.arange(len(values(result.own)))
     curves = [Curve(x, values(result.own), view.ink, width=1.5, dots=dots)]
     if _beside(view):
@@ -442,7 +442,7 @@ def _readings(view: RotaryView) -> list[Reading]:
     readings = [Reading(name, color=view.ink)]
     if _beside(view):
         readings.append(Reading("without scaling", color=view.theme.muted, style="dashed"))
-    others = zip(view.result.others, SERIES[view.theme.name][1:], strict=False)
+    others = zip(view.result.others, view.spare_colors, strict=False)
     readings += [Reading(kind.name, color=color) for kind, color in others]
     return readings
 

@@ -111,7 +111,9 @@ class OtherModels:
         words = self._spec.compares(self._choices()) if curves else ""
         self._legend.setVisible(bool(words))
         if words:
-            self._legend.show_curves(words, curves, summary_of)
+            model = self._session.model
+            own = "" if model is None else model.name, self.own_color(self._legend.theme)
+            self._legend.show_curves(words, own, curves, summary_of)
         else:
             self._legend.forget()
 

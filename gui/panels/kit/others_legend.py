@@ -1,4 +1,4 @@
-"""A legend of the other models' curves; a click hides or shows a curve."""
+"""A legend of the models' curves; a click hides or shows another model's curve."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OtherCurve:
 
 
 class OthersLegend(QWidget):
-    """One row: the drawn quantity, and a button for each other model.
+    """One row: the drawn quantity, the open model, and a button for each other model.
 
     Long names are elided; tooltips have them in full.
     """
@@ -62,17 +62,22 @@ class OthersLegend(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
+        self.theme = theme
         self._curves: tuple[OtherCurve, ...] = ()
         self._text_of: Callable[[OtherCurve], str] = lambda _: ""
         self.chips: dict[int, ModelChip] = {}
         self.words = label("", "small")
         self.words.setParent(self)
+        self.own = ModelChip(self)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_curves(
-        self, words: str, curves: Sequence[OtherCurve], text_of: Callable[[OtherCurve], str]
+        self,
+        words: str,
+        own: tuple[str, str],
+        curves: Sequence[OtherCurve],
+        text_of: Callable[[OtherCurve], str],
     ) -> None:
         """Show these models.
 
@@ -80,19 +85,22 @@ class OthersLegend(QWidget):
         ----------
         words
             The drawn quantity.
+        own
+            Name and colour of the open model.
         curves
-            In their order.
+            Of the others, in their order.
         text_of
             Returns the tooltip of a curve, such as its value at a cursor.
         """
         self._curves, self._text_of = tuple(curves), text_of
         self.words.setText(f"{words}:")
         self.setToolTip(wrapped(words))
+        self.own.show_own(*own, self.theme)
         keys = [curve.key for curve in curves]
         if keys != list(self.chips):
             self._arrange(keys)
         for curve in curves:
-            self.chips[curve.key].show_curve(curve, self._theme, text_of)
+            self.chips[curve.key].show_curve(curve, self.theme, text_of)
         self._place()
 
     def forget(self) -> None:
@@ -102,10 +110,10 @@ class OthersLegend(QWidget):
     def update_tooltips(self) -> None:
         """Update the tooltips."""
         for curve in self._curves:
-            self.chips[curve.key].show_curve(curve, self._theme, self._text_of)
+            self.chips[curve.key].show_curve(curve, self.theme, self._text_of)
 
     def set_theme(self, theme: Theme) -> None:
-        self._theme = theme
+        self.theme = theme
         self.update_tooltips()
 
     def _arrange(self, keys: list[int]) -> None:
@@ -125,7 +133,7 @@ class OthersLegend(QWidget):
         self._place()
 
     def _place(self) -> None:
-        chips, gap = list(self.chips.values()), GRID // 2
+        chips, gap = [self.own, *self.chips.values()], GRID // 2
         hints = [chip.sizeHint().width() for chip in chips]
         words = self.words.sizeHint().width() + gap
         room = self.width() - gap * max(len(chips) - 1, 0)
@@ -171,6 +179,13 @@ class ModelChip(QToolButton):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._color, self._text, self._faint = QColor(), "", False
 
+    def show_own(self, name: str, color: str, theme: Theme) -> None:
+        """Show the open model's curve, which cannot be hidden."""
+        self.setEnabled(False)
+        self._show(name, color, theme, faint=False)
+        self.setToolTip(wrapped(name))
+        self.setAccessibleName(name)
+
     def show_curve(
         self, curve: OtherCurve, theme: Theme, text_of: Callable[[OtherCurve], str]
     ) -> None:
@@ -179,12 +194,7 @@ class ModelChip(QToolButton):
         note, why = _state(curve)
         faint = not curve.shown or bool(note)
         text = f"{curve.name} {note}".rstrip()
-        color = QColor(model_color(curve.color, theme))
-        self._tone = QColor(theme.muted if faint else theme.text)
-        if (text, color, faint) != (self._text, self._color, self._faint):
-            self._text, self._color, self._faint = text, color, faint
-            self.updateGeometry()
-            self.update()
+        self._show(text, model_color(curve.color, theme), theme, faint=faint)
         verb = "Hide" if curve.shown else "Show"
         lines = [curve.name if curve.model is None else _ranged(curve)]
         lines.append(why or text_of(curve))
@@ -192,6 +202,13 @@ class ModelChip(QToolButton):
             lines.append(f"Click to {verb.lower()} its curve")
         self.setToolTip(wrapped("\n".join(line for line in lines if line)))
         self.setAccessibleName(f"{verb} {text}")
+
+    def _show(self, text: str, name: str, theme: Theme, *, faint: bool) -> None:
+        color, self._tone = QColor(name), QColor(theme.muted if faint else theme.text)
+        if (text, color, faint) != (self._text, self._color, self._faint):
+            self._text, self._color, self._faint = text, color, faint
+            self.updateGeometry()
+            self.update()
 
     @property
     def shown_text(self) -> str:
@@ -209,7 +226,7 @@ class ModelChip(QToolButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setFont(self._font())
-        if self.underMouse() or self.hasFocus():
+        if self.isEnabled() and (self.underMouse() or self.hasFocus()):
             painter.setPen(QPen(self._tone, 1.0 if self.hasFocus() else 0.5))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
         middle = self.height() // 2

@@ -11,7 +11,7 @@ import numpy as np
 
 from gui.plots.spec import Curve
 from gui.services.questions import Question, QuestionContext
-from gui.style.theme import LIGHT, Theme
+from gui.style.theme import LIGHT, SERIES, Theme
 
 if TYPE_CHECKING:
     from geometry.claims.claims import Verdict
@@ -84,6 +84,13 @@ class View(Generic[C, R]):
     def ink(self) -> str:
         """The colour of the model's own curve."""
         return self.color or self.own_color or self.theme.text
+
+    @property
+    def spare_colors(self) -> tuple[str, ...]:
+        """Colours of several further curves, none of a model; at least one."""
+        colors = SERIES[self.theme.name][1:]
+        taken = {self.ink, *(other.color for other in self.others)}
+        return tuple(color for color in colors if color not in taken) or colors
 
     @property
     def row(self) -> str:

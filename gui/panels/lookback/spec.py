@@ -60,7 +60,7 @@ SCORED: dict[Scoring, str] = {
 }
 COLUMNS = (
     Column("head", "Head of the first layer, from 0", 44),
-    Column("prefers", "The lag with the highest mean score of its queries and keys", 60),
+    Column("strongest lag", "The lag with the highest mean score of its queries and keys", 84),
     Column("R² Q", "R² of looking back N tokens by a rotation and a shift in its queries", 64),
     Column("R² K", "The same in its keys", 64),
 )
@@ -395,12 +395,12 @@ def _fits(view: View) -> tuple[Line, ...]:
         return lines
     strict = result.by_halves.r2["screw"]
     name = f"{NAMES['screw']}, by halves"
-    return (*lines, Line(name, strict, colors[0], dashed=True, digits=3))
+    return (*lines, Line(name, strict, view.ink, dashed=True, digits=3))
 
 
 def _angles(view: View) -> tuple[Line, ...]:
     """Return angles against the lag, with the fitted line if there is one."""
-    result, colors = view.result, SERIES[view.theme.name]
+    result, colors = view.result, (view.ink, *view.spare_colors)
     if isinstance(result, OfHeads):
         sides = _sides(view, result)
         return tuple(
