@@ -43,19 +43,42 @@ class Item:
     kind: str  # Category: a menu, the panels, the models
     run: Callable[[], object]
     key: str = ""  # Its shortcut; "" for none
+    about: str = ""  # Further words to search
 
 
 FUZZY = 3
 """Minimum number of letters of a word that may match with gaps."""
+SYNONYMS = {
+    "save_picture": "screenshot image export figure",
+    "save_turntable": "film movie video animation",
+    "settings": "preferences options font text size",
+    "bookmark": "favourite",
+    "undo": "back",
+    "models": "open checkpoint weights",
+    "positions": "range PCA principal components",
+    "view": "colour map line point size camera",
+    "prompt": "text tokens",
+    "similarity": "cosine distance",
+    "shape": "helix fit spiral circle line R2 turns",
+    "directions": "SVD singular vectors",
+    "fourier": "frequency spectrum period",
+    "kernels": "attention heads queries keys",
+    "lookback": "rotation translation lag",
+    "effects": "ablation intervention loss",
+    "training": "timelapse steps checkpoints layers",
+    "claims": "ledger verdict p value",
+}
+"""Other words for commands and panels that are not in their texts, by their names."""
 
 
 def matching(items: Iterable[Item], text: str) -> list[Item]:
     """Return the items with all words of a text, best matches first.
 
     The best match of a word is at the beginning of the title, then at the beginning of one of its
-    words, then anywhere in it, then in the kind, and last by its letters only, in order from the
-    beginning of a word. Equal matches are ordered by the places of the words in the title: "Open
-    sample" is before "Undo: opening sample". Case is ignored.
+    words, then anywhere in it, then in the kind, then at the beginning of one of its further words,
+    and last by its letters only: in order from the beginning of a word, within words or from the
+    beginning of a later one. Equal matches are ordered by the places of the words in the title:
+    "Open sample" is before "Undo: opening sample". Case is ignored.
     """
     words = text.lower().split()
     scored = []
@@ -78,8 +101,13 @@ def _score(item: Item, word: str) -> int | None:
         return 2
     if word in kind:
         return 3
-    in_order = r"\b" + ".*".join(map(re.escape, word))
-    return 4 if len(word) >= FUZZY and re.search(in_order, title) else None
+    if any(part.startswith(word) for part in re.split(r"\W+", item.about.lower())):
+        return 4
+    in_order = r"\b" + r"(?:\w*|.*\b)".join(map(re.escape, word))
+    return 5 if len(word) >= FUZZY and re.search(in_order, title) else None
+
+
+_TYPED_POSITIONS = re.compile(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?")
 
 
 def typed_positions(
@@ -89,7 +117,7 @@ def typed_positions(
     show: Callable[[int, int], None],
 ) -> list[Item]:
     """Return items for a typed number, or a range, of positions."""
-    match = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?", text)
+    match = _TYPED_POSITIONS.fullmatch(text)
     if match is None:
         return []
     first, last = int(match[1]), int(match[2] or match[1])
@@ -233,7 +261,10 @@ class Palette(QFrame):
 
     def _no_match_text(self, text: str) -> str:
         """Return the message for a text without matches."""
-        return NOTHING
+        model = self._window.session.model
+        if model is None or not _TYPED_POSITIONS.fullmatch(text):
+            return NOTHING
+        return f"The positions are 0\N{EN DASH}{format_count(model.n_positions - 1)}."
 
     def _run(self, row: QTreeWidgetItem | None) -> None:
         if row is not None:
@@ -289,14 +320,26 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
             command.menu.partition("/")[0].rstrip("-"),
             actions[command.name].trigger,
             command.key,
+            f"{command.tip} {SYNONYMS.get(command.name, '')}",
         )
         for command in window.commands.commands.values()
         if actions[command.name].isEnabled() and command.name != "palette"
     ]
     items += [
-        Item(f"Show {dock.title}", "Panels", partial(window.focus_on, dock.name))
+        Item(
+            f"Show {dock.title}",
+            "Panels",
+            partial(window.focus_on, dock.name),
+            about=SYNONYMS.get(dock.name, ""),
+        )
         for dock in DOCKS
         if dock.name not in ("lesson", "bookmarks")  # which have commands
+    ]
+    known = set(actions.values())
+    items += [
+        Item(f"Workspace {action.text()}", "Panels", action.trigger)
+        for action in window.commands.menus["Workspaces"].actions()
+        if action.text() and action not in known
     ]
     items += bookmarks
     session = window.session

@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDockWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMenu, QTabWidget, QVBoxLayout, QWidget
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
@@ -169,23 +168,24 @@ def _build_recent_menu(window: MainWindow) -> None:
 
 
 def _build_panel_menu(window: MainWindow) -> None:
-    menu = window.commands.menus["Panels"]
-    first = menu.actions()[0]
-    group = ""
+    panels = window.commands.menus["Panels"]
+    first = panels.actions()[0]
+    groups: dict[str, QMenu] = {}
     for dock in DOCKS:
         action = window.docks[dock.name].toggleViewAction()
         if dock.name == LESSON:  # its action does more than show a panel
             action = window.lesson_player.action
-        if dock.group != group:
-            menu.insertSeparator(first)
-            group = dock.group
-            if len(GROUPS.get(group, ())) > 1:
-                title = QAction(group, menu)  # with a style sheet, titles of sections are not drawn
-                title.setEnabled(False)
-                menu.insertAction(first, title)
         action.setText(f"{dock.title}\t{dock.key}" if dock.key else dock.title)
-        menu.insertAction(first, action)
-    menu.insertSeparator(first)
+        if dock.group and not groups:
+            panels.insertSeparator(first)
+        if len(GROUPS.get(dock.group, ())) < 2:
+            panels.insertAction(first, action)
+            continue
+        if dock.group not in groups:  # a menu with all panels would be higher than small screens
+            groups[dock.group] = QMenu(dock.group, panels)
+            panels.insertMenu(first, groups[dock.group])
+        groups[dock.group].addAction(action)
+    panels.insertSeparator(first)
 
 
 def _arrange(window: MainWindow) -> None:

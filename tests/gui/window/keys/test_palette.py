@@ -23,8 +23,8 @@ from gui.window.palette import (
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
-def item(title, kind="View"):
-    return Item(title, kind, lambda: None)
+def item(title, kind="View", about=""):
+    return Item(title, kind, lambda: None, about=about)
 
 
 ITEMS = [
@@ -34,6 +34,7 @@ ITEMS = [
     item("Show Spectra", "Panels"),
     item("Open GPT-2 small", "Models"),
     item("Show sphere of mean norm"),
+    item("Save turntable…", "File", "Save a film, a movie"),
 ]
 
 
@@ -54,6 +55,13 @@ ITEMS = [
         ("nrm", ["Show Norms", "Show sphere of mean norm"]),
         ("view isvw", ["Isometric view"]),
         ("sw", []),
+        ("movie", ["Save turntable…"]),
+        ("ovie", []),
+        ("save", ["Save turntable…"]),
+        ("svw", []),
+        ("zmin", ["Zoom in"]),
+        ("zin", ["Zoom in"]),
+        ("pca", []),
         ("ometric", ["Isometric view"]),
         ("smetrc", []),
         ("nothing like it", []),
@@ -102,6 +110,28 @@ def test_a_command_by_its_letters(application, palette):
     QTest.keyClick(shown.field, Qt.Key.Key_Return)
     QApplication.processEvents()
     assert application.session.projection == "parallel"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("cosine", "Show Similarity"),
+        ("helix fit", "Show Shape"),
+        ("font size", "Settings…"),
+        ("movie", "Save turntable…"),
+        ("screenshot", "Save picture…"),
+        ("pca", "Show PCA artefact"),
+        ("principal", "Show Positions"),
+    ],
+)
+def test_words_of_other_tools_lead_to_commands_and_panels(palette, typed, first):
+    assert titles(palette(typed))[0] == first
+
+
+def test_a_position_beyond_the_table_names_those_there_are(palette):
+    shown = palette("300-999")
+    assert titles(shown) == []
+    assert shown.nothing.text() == "The positions are 0–199."
 
 
 def test_arrows_walk_and_a_click_chooses(application, palette):
