@@ -7,10 +7,12 @@ from PySide6.QtWidgets import QFrame, QPushButton
 
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.boxes import hbox
+from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.share_bar import ShareBar
+from gui.widgets.time_left import TimeLeft
 
-WIDTH, BAR = 288, 64
+WIDTH, BAR = 352, 64
 """Maximum width of the strip, and width of its bar, in pixels."""
 CANCELLED = "Stopped before it was complete"
 
@@ -28,6 +30,8 @@ class WorkingStrip(QFrame):
         super().__init__()
         self.message = FixedText(1, SMALL)
         self.bar = ShareBar("Progress")
+        self.time_left = TimeLeft()
+        self.left = label("", "small")
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Cancel this figure (Esc); “Compute” starts it again")
         self.cancel.clicked.connect(self.cancelRequested)
@@ -36,7 +40,7 @@ class WorkingStrip(QFrame):
         self.again.clicked.connect(self.againRequested)
         self.again.hide()
         self.bar.setFixedWidth(BAR)
-        parts = ((self.message, 1), self.bar, self.cancel, self.again)
+        parts = ((self.message, 1), self.left, self.bar, self.cancel, self.again)
         hbox(*parts, parent=self, spacing=GRID, margins=(GRID, 1, 1, 1))
         self.set_theme(theme)
 
@@ -70,10 +74,12 @@ class WorkingStrip(QFrame):
     def show_cancelled(self) -> None:
         """Show that the work was cancelled, with the button to start it again."""
         self.message.set_text(CANCELLED)
+        self.time_left.restart()
         self._show_parts(working=False)
 
     def _show_parts(self, *, working: bool) -> None:
         self.bar.setVisible(working)
+        self.left.setVisible(working)
         self.cancel.setVisible(working)
         self.again.setVisible(not working)
 
@@ -82,3 +88,4 @@ class WorkingStrip(QFrame):
         self.message.set_text(f"{message or 'Computing'}…")
         self._show_parts(working=True)
         self.bar.show_share(fraction)
+        self.left.setText(self.time_left.text(fraction))

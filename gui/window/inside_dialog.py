@@ -30,6 +30,7 @@ from gui.widgets.label import label
 from gui.widgets.number_slider import number_field
 from gui.widgets.share_bar import ShareBar
 from gui.widgets.texts_choice import TextsChoice
+from gui.widgets.time_left import TimeLeft
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class InsideDialog(QDialog):
         self.control.setChecked(_USUAL.control)
         self.control.setToolTip(wrapped("Neighbours are alike in random networks, too"))
         self.bar = ShareBar("Progress")
+        self.time_left = TimeLeft()
         self.message = label("", "muted", wrap=True)
         self.buttons = QDialogButtonBox()
         self.measure = self.buttons.addButton(MEASURE, QDialogButtonBox.ButtonRole.ActionRole)
@@ -153,7 +155,9 @@ class InsideDialog(QDialog):
         self.bar.setRange(0, progress.total if counted else 0)
         self.bar.setValue(progress.done)
         done, total = format_count(progress.done), format_count(progress.total)
-        self.show_message(f"{what}: {done} of {total} windows" if counted else f"{what}…")
+        left = self.time_left.text(progress.done / progress.total if counted else None)
+        text = f"{what}: {done} of {total} windows" if counted else f"{what}…"
+        self.show_message(", ".join(filter(None, (text, left))))
 
     def show_download(self, progress: TransferProgress) -> None:
         """Show the progress of a download."""
