@@ -198,7 +198,6 @@ class NormsPanel(PanelSpec[Choices, Values]):
         ),
         Toggle(
             field="bulk",
-            kept=False,
             text="Clip outliers",
             tip="Scale the axis to the values without outliers and first positions; arrows at the "
             "edge mark outliers beyond it",

@@ -70,6 +70,10 @@ class Panel(QWidget):
         if options:
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
 
+    def configure_lesson(self, **options: object) -> None:
+        """As :meth:`configure`, for a step of a lesson: other choices become the initial ones."""
+        self.configure(**options)
+
     def options(self) -> Fields:
         """Return the arguments of :meth:`configure` for the current choices, as JSON values."""
         return {}

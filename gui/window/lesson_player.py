@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,14 +15,17 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDockWidget
 
 from geometry.measures.stretches import AFTER
+from geometry.models.sources.source import Source
+from gui.panels.table import PANELS
 from gui.services.lessons.course import Lessons
 from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
-from gui.window.arrangement.docks import RIGHT, share
+from gui.window.arrangement.docks import RIGHT, is_docked, share
 from gui.window.arrangement.layout import drop_dragged_dock
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
+    from gui.services.arrangement import Arrangement
     from gui.state.camera import Place
     from gui.state.lesson_setup import Setup
     from gui.state.lessons import Lesson
@@ -59,6 +62,8 @@ class Before:
     layout: QByteArray  # Layout of its docks, with the front tabs
     fields: Fields  # Fields of the session
     model: PositionalModel | None
+    models: Arrangement | None  # The open models
+    options: Mapping[str, Fields]  # Choices of the result panels
     place: Place  # The camera's place
 
     @classmethod
@@ -66,11 +71,17 @@ class Before:
         """Record the state of a window."""
         session = window.session
         fields = {name: getattr(session, name) for name in (*ALWAYS, *OF_MODEL)}
-        kept = MappingProxyType(fields)
-        return cls(window.saveState(), kept, session.model, window.viewport.camera.place)
+        return cls(
+            window.saveState(),
+            MappingProxyType(fields),
+            session.model,
+            window.controller.comparing.arrangement(),
+            window.results.options(),
+            window.viewport.camera.place,
+        )
 
     def restore(self, window: HostWindow) -> None:
-        """Restore the window; fields of a model only if it is still open."""
+        """Restore the window; what is of a model only if it is open."""
         same = self.model is window.session.model
         names = (*ALWAYS, *(OF_MODEL if same else ()))
         window.session.want(**{name: self.fields[name] for name in names})
@@ -78,18 +89,26 @@ class Before:
         window.restore_docks(self.layout)
         window.results.tabs.settle()
         if same:
+            window.results.restore(self.options)
             window.viewport.camera.return_to(self.place)
 
 
 def make_room(window: HostWindow, lesson: QDockWidget) -> None:
     """Place the lesson at the top of the right column, wide enough for its lines.
 
-    Other panels of the column are tabs below it, so that the lesson keeps its height.
+    Other panels of the column are tabs below it, so that the lesson keeps its height. Result panels
+    at the right have a column of their own.
     """
     drop_dragged_dock()
     if lesson.isFloating():
         lesson.setFloating(False)
-    window.addDockWidget(RIGHT, lesson)
+    results = [
+        window.docks[name]
+        for name in PANELS
+        if is_docked(window.docks[name]) and window.dockWidgetArea(window.docks[name]) == RIGHT
+    ]
+    orientation = Qt.Orientation.Horizontal if results else Qt.Orientation.Vertical
+    window.addDockWidget(RIGHT, lesson, orientation)
     lesson.show()
     docked = [window.docks[name] for name in COLUMN if not window.docks[name].isFloating()]
     for dock in docked:
@@ -100,7 +119,8 @@ def make_room(window: HostWindow, lesson: QDockWidget) -> None:
         dock.hide()
     for name in BESIDE:
         window.docks[name].hide()
-    share(window, {lesson: WIDTH}, Qt.Orientation.Horizontal)
+    widths = dict.fromkeys(results, (window.width() - WIDTH) // 2)
+    share(window, {**widths, lesson: WIDTH}, Qt.Orientation.Horizontal)
 
 
 def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
@@ -152,6 +172,7 @@ class LessonPlayer(QObject):
         self.restore_maximized: Callable[[], None] = lambda: None
         self.is_covered: Callable[[], bool] = lambda: False
         self._before: Before | None = None
+        self._linked: Source | None = None  # What its link opened
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._aim_camera)
@@ -208,11 +229,23 @@ class LessonPlayer(QObject):
         self.ending.emit()
         before, self._before = self._before, None
         self._aim, self._due = "", False
+        self._close_linked(before)
         before.restore(self._window)
         self._dock.hide()
         self._window.controller.answers.forget(DOCK)
         self._show_state()
         self.left.emit()
+
+    def _close_linked(self, before: Before) -> None:
+        """Show the models from before the lesson in place of one that its link opened."""
+        linked, self._linked = self._linked, None
+        controller = self._window.controller
+        wanted = controller.opening.wanted
+        if linked is None or wanted is None or wanted.source != linked:
+            return
+        controller.opening.cancel()
+        if before.models is not None:
+            controller.comparing.restore(before.models)
 
     def finish(self) -> None:
         """End the lesson after its last step; the next one begins when lessons are opened again."""
@@ -248,8 +281,8 @@ class LessonPlayer(QObject):
         panel.againRequested.connect(self.set_up)
         panel.finishRequested.connect(self.finish)
         panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
-        panel.showRequested.connect(lambda name: self._bring(name, {}))
-        panel.openRequested.connect(self._window.controller.open)
+        panel.showRequested.connect(self._window.bring)
+        panel.openRequested.connect(self._open_linked)
 
     # ---- steps ---------------------------------------------------------------------------
 
@@ -279,7 +312,8 @@ class LessonPlayer(QObject):
         controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
         show_beside(self._window, self._dock, setup.beside)
         if setup.panel:
-            self._bring(setup.panel, options_for(setup, model, None))
+            self._window.bring(setup.panel)
+            self._configure(setup.panel, options_for(setup, model, None))
             self._due = True
             self._on_answers_changed()
         self._aim = setup.camera
@@ -295,16 +329,15 @@ class LessonPlayer(QObject):
         self.lessons.go(lesson, line)
         self.set_up()
 
-    def _bring(self, name: str, options: Fields) -> None:
-        """Bring a panel to the front with these options, without changing the focus."""
-        self._window.bring(name)
-        if options:
-            self._configure(name, options)
+    def _open_linked(self, source: str) -> None:
+        """Open a source for the time of the lesson."""
+        self._linked = Source.parse(source)
+        self._window.controller.open(self._linked)
 
     def _configure(self, name: str, options: Fields) -> None:
         """Set a panel's options, or report why that is impossible."""
         try:
-            self._window.panels[name].configure(**options)
+            self._window.panels[name].configure_lesson(**options)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             course = self._session.lesson
             assert course is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.inside.effects import Control, Effect
-from geometry.inside.interventions import find_change, usual_length
+from geometry.inside.interventions import MIN_POSITIONS, find_change, usual_length
 from geometry.inside.settings import SAMPLE_TEXTS, InsideError
 from geometry.models.notes import sentences
 from geometry.models.sources.layer_tables import LayerStore
@@ -24,7 +24,7 @@ from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, kept, nam
 from gui.services.snippets import python_script, table_argument
 from gui.state.fields import Name, integer
 from gui.state.guides import Guide, ShownChange
-from gui.style.sentences import titled
+from gui.style.sentences import ranged, titled
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ MIN_MOVE = 1e-3
 """Minimum move of rows, as a share of their mean norm: less is rounding."""
 SCRUB_TIP = "Click or drag to keep another number of components; the wheel zooms"
 NOT_MEASURED = "not measured yet: press Measure"
-LOSS, STATES = "loss (nats per token)", "change of the states"
+LOSS, STATES = "added loss (nats per token)", "change of the last states"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,19 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
     }
     body = "gui.panels.effects.body:EffectsBody"
 
+    def concerns(self, model: PositionalModel) -> bool:
+        return not model.no_table and model.n_positions >= MIN_POSITIONS
+
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
-        """Forget the measurement of another model."""
-        return replace(super().choices_for(model, choices), run=None)
+        """Forget the measurement of another model, and the length of its windows."""
+        return replace(super().choices_for(model, choices), length=AUTOMATIC, run=None)
+
+    def choices_for_lesson(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Keep a measurement with the initial settings."""
+        first, run = super().choices_for_lesson(model, choices), choices.run
+        settings = (first.texts, usual_length(model.n_positions), first.windows)
+        same = run is not None and (run.texts, run.length, run.windows) == settings
+        return replace(first, run=run if same else None)
 
     def question(self, scope: Scope, choices: Choices) -> EffectsOf:
         run = choices.run
@@ -151,7 +161,8 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
 
     def caption(self, view: View) -> str:
         effects, change = view.result.effects, view.choices.change
-        text = f"{titled(view.model)} · {named(change)}"
+        rows = ranged(view.model, (0, view.result.table.length - 1))
+        text = f"{titled(view.model)} · {rows} · {named(change)}"
         effect = effects.of(change)
         if effect is not None:
             text += f": {cost(effects, effect)}"
@@ -209,6 +220,8 @@ for one in effects.effects:
             return None
         basis = pca.components[[number - 1 for number in components]]
         points = (changed[first : last + 1] - pca.mean) @ basis.T
+        # The network's texts may be shorter than the shown range.
+        part = "" if last == pca.positions[1] else f", positions {first}–{last}"
         return Guide(
             pca,
             components,
@@ -216,7 +229,7 @@ for one in effects.effects:
             points=points,
             matched=np.arange(first, last + 1),
             ghost=True,
-            caption=f"{named(view.choices.change)}; pale: unchanged",
+            caption=f"{named(view.choices.change)}{part}; pale: unchanged",
             change=ShownChange(view.choices.change, view.result.table.length),
         )
 
@@ -287,7 +300,7 @@ def _losses(view: View) -> Plot:
     chosen = kept(view.choices.change)
     stops: np.ndarray = np.arange(result.most + 1)
     plot = Plot(
-        "Loss by components",
+        "Effect by components",
         Axis("components kept", whole=True, span=(0.0, float(result.most))),
         Axis(LOSS if of_loss(effects) else STATES),
         [],

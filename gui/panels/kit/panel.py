@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -114,6 +115,8 @@ class ResultPanel(Panel):
         self._followed: PositionalModel | None = None
         self._first_model = session.first_model
         self._in_front, self._stale = True, False
+        # Whether drawing waits, and whether something is to be drawn.
+        self._held = self._due = False
         self._grid = Listening()
         self._guided: object = None
         self._play = next((control for control in spec.controls if isinstance(control, Play)), None)
@@ -223,6 +226,12 @@ class ResultPanel(Panel):
     def configure(self, **options: object) -> None:
         self._set_choices(changed(self.spec, self.choices, options))
 
+    def configure_lesson(self, **options: object) -> None:
+        if self.session.model is not None:
+            first = self.spec.choices_for_lesson(self.session.model, self.choices)
+            shared = {field: getattr(self.session, field) for field in self._shared}
+            self._set_choices(changed(self.spec, replace(first, **shared), options))
+
     def restore(self, options: Fields) -> None:
         if self.session.model is not None:
             self._set_choices(restored(self.spec, options, self.session.model, self.choices))
@@ -262,11 +271,12 @@ class ResultPanel(Panel):
         self.choicesChanged.emit()
         self._show_choices()
         self._draws_later = throttled and self._redraw_timer.isActive()
-        if self._ready is not None and not self._draws_later:
-            self._draw()
-            if throttled:
-                self._redraw_timer.start()
-        self.ask()
+        with self._drawing_once():  # with the answer and the null distributions, if they are kept
+            if self._ready is not None and not self._draws_later:
+                self._draw()
+                if throttled:
+                    self._redraw_timer.start()
+            self.ask()
 
     def _on_redraw_timeout(self) -> None:
         if self._draws_later and self._ready is not None:
@@ -408,8 +418,24 @@ class ResultPanel(Panel):
         """Return a script that computes and prints the shown result."""
         return self.files.python()
 
+    @contextmanager
+    def _drawing_once(self) -> Iterator[None]:
+        """Draw at most once for all that changes in the block, at its end."""
+        outermost, self._held = not self._held, True
+        try:
+            yield
+        finally:
+            if outermost:
+                self._held, due = False, self._due
+                self._due = False
+                if due and self._ready is not None:
+                    self._draw()
+
     def _draw(self) -> None:
         """Draw the view; a hidden panel is drawn when it is shown."""
+        if self._held:
+            self._due = True
+            return
         self._stale = not self.is_shown
         if self._stale:
             self._forget()
@@ -709,6 +735,8 @@ class ResultPanel(Panel):
 
     def _show_ready(self, answer: Answer) -> None:
         self._ready = answer
+        if self.is_shown:
+            self._make_content()
         self._draw()
         # Partial results are not saved.
         self.header.more.setEnabled(answer.state == "ready")

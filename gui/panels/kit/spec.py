@@ -147,6 +147,10 @@ class PanelSpec(ABC, Generic[C, R]):
         }
         return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
 
+    def choices_for_lesson(self, model: PositionalModel, choices: C) -> C:
+        """Return the choices for a step of a lesson, which changes some: the initial ones."""
+        return self.choices_for(model, self.defaults)
+
     def instead_for(self, model: PositionalModel) -> str:
         """Return :attr:`instead`, or "" if a model has no such alternative."""
         return self.instead

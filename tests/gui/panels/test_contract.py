@@ -3,7 +3,7 @@
 import gc
 import json
 import weakref
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -182,6 +182,23 @@ def test_every_choice_can_be_made_and_shown(name, show):
     panel.configure(**saved(spec, spec.defaults))
     panel.configure(**again)
     assert panel.options() == again
+
+
+@pytest.mark.slow
+def test_a_choice_with_a_kept_answer_is_drawn_once(name, show, monkeypatch):
+    stage = show(name)
+    panel, drawn = stage.panel, []
+    draw = panel.content.draw
+    for field, value in other_choices(panel.spec).items():
+        before = getattr(panel.choices, field)
+        panel.configure(**{field: value})
+        if stage.answer.state != "ready" or field == "playing":
+            continue
+        with monkeypatch.context() as counting:
+            counting.setattr(panel.content, "draw", lambda *args: drawn.append(1) or draw(*args))
+            panel._set_choices(replace(panel.choices, **{field: before}))
+            assert drawn == [1], field
+            drawn.clear()
 
 
 def test_themes_the_mouse_and_what_is_drawn_is_kept_while_it_is_hidden(name, show):

@@ -1,7 +1,7 @@
 """The panel of effects: changes in the view, and what they cost, by mouse and keys."""
 
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,12 +11,13 @@ from PySide6.QtTest import QTest
 from geometry.checkpoints.errors import FileChanged
 from geometry.inside.effects import Effect
 from geometry.inside.intervene import changed_table, intervene
-from geometry.inside.interventions import USUAL
+from geometry.inside.interventions import USUAL, usual_length
 from geometry.inside.positions_run import measure_positions
 from geometry.inside.settings import InsideError, PositionsSettings
 from geometry.inside.worker import WorkerProgress
 from geometry.models.sources.opening import open_model
 from gui.panels.effects.body import LISTED
+from gui.panels.effects.spec import Choices
 from gui.services import effects as module
 from gui.services.effects import EffectsOf, EffectsResult, EffectsRun, named
 from gui.services.questions import Progress, QuestionContext, resolve
@@ -132,7 +133,7 @@ def test_radius_and_pitch_are_turned_by_hand(stage):
 
 def test_the_number_of_components_is_dragged_typed_and_stepped(stage):
     panel = stage.panel
-    plot = plot_named(panel, "Loss by components")
+    plot = plot_named(panel, "Effect by components")
     middle = plot.viewport().rect().center()
     drag(plot.viewport(), middle, middle + QPoint(5, 0))
     assert panel.choices.change.startswith("top ")
@@ -349,3 +350,21 @@ def test_names_in_words():
         "the fitted helix, 1.5 × radius, 0.8 × pitch"
     )
     assert all(named(one) != one for one in USUAL)
+
+
+def test_the_length_of_windows_is_that_of_each_model(stage):
+    panel = stage.panel
+    assert "positions 0–23" in panel.spec.caption(panel.view())
+    stage.open("sample/inside/layer 1")
+    assert panel.choices.length is None
+    assert panel.result.table.length == usual_length(stage.session.model.n_positions)
+
+
+def test_a_lesson_keeps_measurements_with_its_own_settings_only(stage):
+    model, spec = stage.session.model, stage.panel.spec
+    own = EffectsRun("sample", usual_length(model.n_positions), Choices().windows)
+    others = (replace(own, windows=8), replace(own, length=24), replace(own, texts="/texts"))
+    for run in (own, *others):
+        chosen = Choices("top 0", texts=run.texts, windows=run.windows, length=run.length, run=run)
+        expected = own if run is own else None
+        assert spec.choices_for_lesson(model, chosen) == Choices(run=expected)

@@ -41,7 +41,8 @@ def state(stage):
     front = {
         name: window.docks[name].geometry() for name in window.built_panels if stage.in_front(name)
     }
-    return {name: getattr(session, name) for name in fields}, docks, front
+    panels = window.results.chosen()
+    return {name: getattr(session, name) for name in fields}, docks, front, panels
 
 
 def begin_second(stage):
@@ -68,6 +69,10 @@ def change(stage):
     controller.select((30, 40))
     session.prompt = "my name"
     session.norms_after = 40
+    for name, options in (("norms", {"bulk": True}), ("spectra", {"k": 9})):
+        window.bring(name)
+        window.built_panels[name].configure(**options)
+    window.focus_on("similarity")
     viewport = window.viewport.interactor
     at = viewport.rect().center()
     QTest.mousePress(viewport, LEFT, NONE, at)
@@ -166,6 +171,7 @@ def test_leaving_gives_the_window_back(stage):
         if stage.session.lesson.number == 0:  # else it goes on where it was left
             stage.click(stage.panel.next)
         window.focus_on("capture")
+        window.built_panels["capture"].configure(k=9)
         window.docks["models"].close()
         window.docks["positions"].setFloating(True)
         stage.settle()
@@ -177,6 +183,47 @@ def test_leaving_gives_the_window_back(stage):
         np.testing.assert_allclose(after.focal_point, pose.focal_point)
         assert not window.docks["lesson"].isVisible()
         assert not window.commands.by_name["lesson_next"].isEnabled()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loaded", [True, False], ids=["loaded", "loading"])
+def test_a_model_that_a_lesson_opened_is_closed_with_it(stage, qtbot, loaded):
+    change(stage)
+    model, before, pose = stage.session.model, state(stage), stage.window.viewport.camera.place.pose
+    stage.begin()
+    stage.panel.openRequested.emit("sample/inside/layer 1")
+    if loaded:
+        qtbot.waitUntil(lambda: stage.session.model is not model)
+        stage.settle()
+    leave(stage)
+    assert stage.session.model is model
+    assert state(stage) == before
+    np.testing.assert_allclose(stage.window.viewport.camera.place.pose.position, pose.position)
+
+
+@pytest.mark.slow
+def test_a_model_that_the_user_opened_stays_after_a_lesson(stage, qtbot):
+    stage.begin()
+    for source in ("sample/inside/layer 1", "sample"):
+        if source == "sample":
+            stage.window.controller.open(source)
+        else:
+            stage.panel.openRequested.emit(source)
+        qtbot.waitUntil(lambda source=source: stage.session.model.source.text == source)
+        stage.settle()
+    leave(stage)
+    assert stage.session.model.source.text == "sample"
+
+
+@pytest.mark.slow
+def test_a_step_begins_with_the_panel_s_initial_choices(stage):
+    stage.window.bring("norms")
+    stage.window.built_panels["norms"].configure(bulk=True)
+    stage.begin()
+    assert stage.in_front("norms")
+    assert not stage.window.built_panels["norms"].choices.bulk
+    leave(stage)
+    assert stage.window.built_panels["norms"].choices.bulk
 
 
 def test_keys_lead_through_a_lesson(stage):
