@@ -318,9 +318,12 @@ class Application(QObject):
         self._dress_anew()
 
     def choose_text_size(self, size: int) -> None:
-        """Apply and store the user's choice of the size of text."""
+        """Apply and store the user's size of text, to which the side columns are scaled."""
+        factor, columns = size / self.settings.text_size, self.window.side_columns
+        widths = {dock: round(factor * width) for dock, width in columns.widths.items()}
         self.settings.text_size = size
         self._dress_anew()
+        columns.set_widths(widths)
 
     def _dress_anew(self) -> None:
         theme = self._theme()

@@ -84,15 +84,19 @@ class Segmented(QFrame):
         return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
 
     def showEvent(self, event: QShowEvent) -> None:
-        # In proportion to the widths needed, which are known once the style is applied.
-        for number, button in enumerate(self.buttons.values()):
-            self._row.setStretch(number, button.sizeHint().width())
+        self._share_width()  # the widths needed are known once the style is applied
         super().showEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange):
-            self.updateGeometry()  # the size of text may have changed
+            self._share_width()  # the size of text may have changed
+            self.updateGeometry()
+
+    def _share_width(self) -> None:
+        """Let the buttons share the width in proportion to what they need."""
+        for number, button in enumerate(self.buttons.values()):
+            self._row.setStretch(number, button.sizeHint().width())
 
     def value(self) -> str:
         """Return the value of the button that is on."""

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget
 
 from gui.window.arrangement.dock_panel import DockPanel
-from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, DockTitle, is_docked, tab_bars
+from gui.window.arrangement.docks import (
+    BOTTOM,
+    DOCKS,
+    LEFT,
+    RIGHT,
+    DockTitle,
+    is_docked,
+    share,
+    tab_bars,
+)
 from gui.window.host import HostWindow
 
 MIN_SIZE = QSize(600, 480)
@@ -77,6 +88,16 @@ class SideColumns(QObject):
         # A Wayland compositor ends a window that is larger than its screen when it fills that.
         window.setMinimumSize(min(min_width, widest), MIN_SIZE.height())
         self._shown = {dock for area in (LEFT, RIGHT) for dock in self._column(area)}
+
+    @property
+    def widths(self) -> dict[QDockWidget, int]:
+        """The widths of the columns, each by one of its docks."""
+        columns = filter(None, map(self._column, (LEFT, RIGHT)))
+        return {docks[0]: docks[0].width() for docks in columns}
+
+    def set_widths(self, widths: Mapping[QDockWidget, int]) -> None:
+        """Set :attr:`widths`, once a change of the style has reached the panels."""
+        QTimer.singleShot(0, self, lambda: share(self._window, widths, Qt.Orientation.Horizontal))
 
     def _hide_column(self) -> None:
         for area in (RIGHT, LEFT):

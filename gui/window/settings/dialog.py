@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QWidget
 
@@ -88,6 +88,8 @@ class SettingsDialog(QDialog):
         self.kept = KeptPage(jobs, cache)
         self.offline = QCheckBox("Work offline: do not connect to the Hub")
         self.token = label(role="small", selectable=True, wrap=True)
+        self._widening = QTimer(self, interval=0, singleShot=True)
+        self._widening.timeout.connect(self._widen)
         self._arrange()
         self._connect()
         self._on_offline_changed()
@@ -99,6 +101,19 @@ class SettingsDialog(QDialog):
         super().showEvent(event)
         if not event.spontaneous():
             self._refresh()
+            self._widening.start()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.StyleChange and self.isVisible():
+            self._widening.start()  # once the style has reached the controls
+
+    def _widen(self) -> None:
+        """Make room for controls whose text has become larger."""
+        missing = self.appearance.sizeHint().width() - self.appearance.width()
+        if missing > 0:
+            wanted = QSize(self.width() + missing, self.height())
+            self.resize(wanted.boundedTo(room_on_screen(self)))
 
     def release(self) -> None:
         """Stop listening; called by the owner before deletion."""
