@@ -1,13 +1,23 @@
-"""What a screen reader finds: every control has a name and a role, through Qt's own interfaces."""
+"""What a screen reader finds, and what can be read: names, roles and contrast of every control."""
 
+import numpy as np
 import pytest
-from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible, QImage, QPixmap, QRegion
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
 
 from gui.export.film_dialog import FilmDialog, FilmOptions, FilmProgress, TurntableDialog
 from gui.export.save_picture import PictureDialog, PictureOptions
 from gui.export.turntable import Turn
 from gui.panels.compare.columns import STANDARD, ColumnChooser
+from gui.style.theme import THEMES
 from gui.widgets.label import message_box
 from gui.window.arrangement.docks import DOCKS
 from gui.window.dialogs import about_dialog, shortcuts_dialog
@@ -37,6 +47,44 @@ def faults(widget):
             yield f"{type(one).__name__} {one.objectName()} {name!r} {role.name}"
 
 
+SCALE = 3
+"""Pixels of a picture for one on the screen, so that letters have parts of their full colour."""
+READABLE = 4.5
+"""Contrast of text in WCAG 2.2, level AA."""
+
+
+def written(widget):
+    """The text that a widget shows in one colour; "" for others, and for disabled ones."""
+    if not (widget.isVisible() and widget.isEnabled()):
+        return ""
+    match widget:
+        case QLabel() if "<" not in widget.text():
+            return widget.text().strip()
+        case QAbstractButton() | QLineEdit():
+            return widget.text().strip()
+        case QComboBox():
+            return widget.currentText().strip()
+    return ""
+
+
+def contrast(widget, panel):
+    """The contrast between a widget's most frequent colour on a panel, and the farthest from it."""
+    picture = QPixmap(SCALE * widget.size())
+    picture.setDevicePixelRatio(SCALE)
+    picture.fill(Qt.GlobalColor.transparent)
+    widget.render(picture, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
+    whole = picture.toImage().convertToFormat(QImage.Format.Format_ARGB32)
+    pixels = np.frombuffer(whole.constBits(), np.uint8).reshape(-1, 4).astype(float) / 255
+    behind = np.array([int(panel[i : i + 2], 16) for i in (5, 3, 1)]) / 255
+    colors = pixels[:, :3] * pixels[:, 3:] + behind * (1 - pixels[:, 3:])
+    distinct, counts = np.unique(np.round(255 * colors), axis=0, return_counts=True)
+    values = distinct / 255
+    linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ [0.0722, 0.7152, 0.2126]
+    most = luminance[counts.argmax()]
+    return max((max(one, most) + 0.05) / (min(one, most) + 0.05) for one in luminance)
+
+
 @pytest.fixture
 def window(application, settle):
     """The window with something selected, labelled, and shown in every panel."""
@@ -56,6 +104,34 @@ def test_every_control_of_every_panel_has_a_name_and_a_role(window, settle):
         found[dock.name] = [*faults(window.docks[dock.name])]
     found["the rest"] = [*faults(window.centralWidget())]
     assert {name: some for name, some in found.items() if some} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_contrast_of_a_label_is_that_of_its_colours(qtbot, theme):
+    colors, label = THEMES[theme], QLabel("A text")
+    qtbot.addWidget(label)
+    for color, readable in ((colors.muted, True), (colors.faint, False), (colors.disabled, False)):
+        label.setStyleSheet(f"color: {color}; background: {colors.panel};")
+        label.adjustSize()
+        assert bool(contrast(label, colors.panel) >= READABLE) is readable
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_text_stands_out_from_what_is_behind_it(window, settle, theme):
+    window.commands.by_name[f"theme_{theme}"].trigger()
+    settle()
+    found, texts = {}, 0
+    for dock in DOCKS:
+        window.lesson_player.open() if dock.name == "lesson" else window.bring(dock.name)
+        settle()
+        for widget in window.docks[dock.name].findChildren(QWidget):
+            if text := written(widget):
+                texts += 1
+                if (ratio := contrast(widget, THEMES[theme].panel)) < READABLE:
+                    found[f"{dock.name}: {type(widget).__name__} {text}"] = round(ratio, 2)
+    assert texts > 300
+    assert found == {}
 
 
 @pytest.mark.slow
