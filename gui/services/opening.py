@@ -47,8 +47,9 @@ class Opening:
     waiting
         The request of a training that has no step yet; None if there is none.
     may_open
-        Called with a source before it is opened, and with a function that opens it; returns False
-        if the shown model stays, perhaps until that function is called.
+        Called before a source is opened, with its name or that of its project, and with a function
+        that opens it; returns False if the shown model stays, perhaps until that function is
+        called.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Opening:
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
-        self.may_open: Callable[[Source, Callable[[], None]], bool] = lambda *_: True
+        self.may_open: Callable[[str, Callable[[], None]], bool] = lambda *_: True
         self.shown: OpenRequest | None = None
         self.failed: OpenRequest | None = None
         self.wanted: OpenRequest | None = None
@@ -71,14 +72,16 @@ class Opening:
         self._progress: TransferProgress | None = None
         self._notice: Notice | None = None  # As the last opening began
 
-    def open(self, wanted: OpenRequest, *, instead: Source | None = None) -> None:
-        """Open a source.
+    def open(
+        self, wanted: OpenRequest, *, instead: Source | None = None, project: str = ""
+    ) -> None:
+        """Open a source, perhaps that of a project, by the name of its file.
 
         If that fails, ``instead`` is opened; the failure is still reported.
         """
         # A model that is opened again replaces nothing.
         begin = partial(self._begin, wanted, instead)
-        if wanted.again or self.may_open(wanted.source, begin):
+        if wanted.again or self.may_open(project or wanted.source.full_name, begin):
             begin()
 
     def _begin(self, wanted: OpenRequest, instead: Source | None) -> None:

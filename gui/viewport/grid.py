@@ -320,10 +320,11 @@ class ViewGrid(QWidget):
 
 
 def columns_for(count: int, room: QSize) -> int:
-    """Return the number of columns with the largest views."""
+    """Return the number of columns with the largest views, then with the fewest empty cells."""
 
-    def size(columns: int) -> float:
+    def rank(columns: int) -> tuple[float, int, int]:
         rows = math.ceil(count / columns)
-        return min(room.width() / columns, SHAPE * room.height() / rows)
+        size = min(room.width() / columns, SHAPE * room.height() / rows)
+        return size, -rows * columns, columns
 
-    return max(range(1, count + 1), key=lambda columns: (size(columns), columns))
+    return max(range(1, count + 1), key=rank)

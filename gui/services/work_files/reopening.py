@@ -192,7 +192,7 @@ class Reopening:
             beside = (_wanted(other).source for other in work.others)
             wanted = replace(wanted, unasked=(wanted.source, *beside))
         self._pending = wanted, work, of_file, message
-        self._opening.open(wanted)
+        self._opening.open(wanted, project=Path(work.file).name if of_file else "")
 
     def _check_hosts(self, work: Work, path: Path | None = None) -> None:
         models: tuple[Work | OtherView, ...] = (work, *work.others)

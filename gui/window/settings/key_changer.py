@@ -38,12 +38,14 @@ class KeyChanger:
             window.commands.set_keys(self.changed)
 
     def show(self) -> None:
-        """Show the dialog."""
+        """Show the dialog, with all commands."""
         from gui.window.settings.keys_dialog import KeysDialog
 
         if self.dialog is None:
             self.dialog = KeysDialog(self.changed, self._window)
             self.dialog.keysChanged.connect(self.apply)
+        if not self.dialog.isVisible():
+            self.dialog.search.clear()
         show_in_front(self.dialog)
 
     def apply(self, keys: Mapping[str, str]) -> None:

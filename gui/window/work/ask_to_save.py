@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QMessageBox
 from gui.widgets.label import message_box
 
 if TYPE_CHECKING:
-    from geometry.models.sources.source import Source
     from gui.window.main_window import MainWindow
 
 Button = QMessageBox.StandardButton
@@ -52,8 +51,8 @@ class SaveQuestion:
             return f"Save this comparison of {len(keys)} models before closing?"
         return ""
 
-    def before_opening(self, source: Source, then: Callable[[], None]) -> bool:
-        """Return whether another model or other work may be opened now.
+    def before_opening(self, name: str, then: Callable[[], None]) -> bool:
+        """Return whether another model or other work may be opened now, by its name.
 
         Otherwise ``then`` is called once the work is saved. Without a file there is no question, as
         undo restores the work.
@@ -62,7 +61,7 @@ class SaveQuestion:
             return False
         if not self._window.work.changes.any:
             return True
-        text = f"Save the changes to {self._file} before opening {source.full_name}?"
+        text = f"Save the changes to {self._file} before opening {name}?"
         return self._ask(text, then, "Unsaved changes can be restored with Undo.")
 
     @property

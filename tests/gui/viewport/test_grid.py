@@ -370,6 +370,7 @@ def test_columns_are_those_that_give_the_largest_views():
     assert columns_for(2, QSize(300, 900)) == 1
     assert columns_for(3, QSize(1500, 400)) == columns_for(6, QSize(900, 600)) == 3
     assert columns_for(9, QSize(2000, 300)) == 9
+    assert columns_for(6, QSize(1600, 600)) == 3  # and not four and two
 
 
 @pytest.mark.slow

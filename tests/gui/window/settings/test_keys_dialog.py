@@ -139,6 +139,9 @@ def test_other_keys_work_and_are_shown_everywhere_and_stay(start_application, se
     choose(dialog, "undo")
     QTest.keyClick(dialog.field, Qt.Key.Key_U, CONTROL)
     dialog.close()
+    window.keys.show()
+    assert dialog.search.text() == ""
+    dialog.close()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     application.controller.select((5,))

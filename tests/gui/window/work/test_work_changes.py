@@ -249,7 +249,7 @@ def test_opening_over_work_asks(opened, talk, asked, answer, what, other, wait_u
     questions = asked(answer)
     opened.controller.open(source)
     wait_until_idle(opened)
-    name = "other.npy" if what == "model" else "tiny-gpt2"
+    name = "other.npy" if what == "model" else "second.helix"
     assert questions == [f"Save the changes to talk.helix before opening {name}?"]
     assert read_work(talk).fields["selection"] == ((5,) if answer == Answer.Save else ())
     if answer == Answer.Cancel:
