@@ -111,9 +111,10 @@ class SettingsDialog(QDialog):
     def _widen(self) -> None:
         """Make room for controls whose text has become larger."""
         missing = self.appearance.sizeHint().width() - self.appearance.width()
-        if missing > 0:
-            wanted = QSize(self.width() + missing, self.height())
-            self.resize(wanted.boundedTo(room_on_screen(self)))
+        wanted = QSize(self.width() + missing, self.height()).boundedTo(room_on_screen(self))
+        if missing > 0 and wanted.width() > self.width():
+            self.resize(wanted)
+            self._widening.start()  # a scroll bar may have appeared
 
     def release(self) -> None:
         """Stop listening; called by the owner before deletion."""

@@ -78,3 +78,30 @@ def test_captions_in_the_view_grow_with_it(application):
         lines[size] = scene.arrows.reach[1]
     assert below[max(TEXT_SIZES)] > 1.2 * below[min(TEXT_SIZES)]
     assert lines[max(TEXT_SIZES)] > 1.2 * lines[min(TEXT_SIZES)]
+
+
+@pytest.mark.slow
+def test_side_columns_grow_with_it_and_come_back(application, wait_until_idle, qtbot):
+    window = application.window
+    wait_until_idle(application)
+    columns = {name: window.docks[name] for name in ("models", "inspector")}
+    before = {name: dock.width() for name, dock in columns.items()}
+    for size in (max(TEXT_SIZES), TEXT):
+        application.choose_text_size(size)
+        qtbot.waitUntil(
+            lambda size=size: all(
+                columns[name].width() == pytest.approx(width * size / TEXT, abs=2)
+                for name, width in before.items()
+            )
+        )
+
+
+def test_the_settings_have_room_for_it(application, qtbot):
+    window = application.window
+    window.commands.by_name["settings"].trigger()
+    page = application._page.dialog.appearance
+    application.choose_text_size(max(TEXT_SIZES))
+    qtbot.waitUntil(lambda: page.width() >= page.sizeHint().width())
+    for choice in page.findChildren(Segmented):
+        for button in choice.buttons.values():
+            assert button.fontMetrics().horizontalAdvance(button.text()) <= button.width()
