@@ -77,4 +77,5 @@ def other_curves(panel: ResultPanel, plot: str = "") -> list[Curve]:
 
 def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
-    return {curve.name for plot in curve_plots(panel) for curve in plot.curves if curve.name}
+    shown = [plot for plot in curve_plots(panel) if plot.isVisibleTo(panel)]
+    return {curve.name for plot in shown for curve in plot.curves if curve.name}

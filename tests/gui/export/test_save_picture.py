@@ -205,7 +205,7 @@ def test_events_during_a_large_picture(application, window, settle, save, tmp_pa
 def test_equal_views_are_drawn_by_one_scene(window, application, settle, monkeypatch):
     """To make a scene takes longer than to draw a view."""
     application.controller.comparing.add_all(
-        [f"synthetic:helix,n={n},d=16,turns=2,climb=0.3" for n in (60, 70, 80)]
+        [f"synthetic:helix,n={n},d=16,turns=2,climb=0.3" for n in range(60, 110, 10)]
     )
     settle()
     made = []

@@ -49,6 +49,9 @@ def test_tooltips_and_script_of_compared_curves(beside):
     assert tip.startswith(f"long · positions 2–70\n{said}")
     assert tip.endswith("Click to hide its curve")
     assert made.panel.legend.words.text() == "R² of rotation + shift:"
+    own = made.panel.legend.own
+    assert own.shown_text == made.session.model.name
+    assert not own.isEnabled()
     QTest.mouseClick(made.chips[2], LEFT)
     script = made.stage.python()
     assert str(made.sources[0]) in script

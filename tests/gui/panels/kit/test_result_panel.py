@@ -317,7 +317,8 @@ def test_menu_and_copied_figure_in_any_theme(opened):
     panel = opened.panel
     shown = ask_menu(panel.content.label, QPoint(5, 5))
     assert isinstance(shown, QMenu)
-    texts = ["Save figure…", "Save numbers…", "Copy figure", "Copy as Python"]
+    widths = [f"Save figure as wide as a {part}…" for part in ("column", "page")]
+    texts = ["Save figure…", *widths, "Save numbers…", "Copy figure", "Copy as Python"]
     assert [action.text() for action in shown.actions()] == texts
     shown.close()
     QTest.mouseClick(panel.header.more, LEFT)

@@ -123,6 +123,19 @@ def test_teach_is_the_lesson_beside_the_curve_and_ends_with_it(window, workspace
 
 
 @pytest.mark.slow
+def test_a_lesson_beside_a_high_panel_has_a_column_of_its_own(window, press, settle):
+    window.resize(1280, 800)
+    press(2)
+    window.lesson_player.open()
+    lesson, panel = window.docks["lesson"], window.docks["dimensions"]
+    settle()
+    assert in_front(panel)
+    assert panel.height() > 0.75 * window.height()
+    assert lesson.x() > panel.x() + panel.width() - 4
+    assert min(lesson.width(), panel.width(), window.viewport.width()) > 300
+
+
+@pytest.mark.slow
 def test_teach_remembers_how_wide_the_lesson_is(window, workspaces, press, settle, qtbot):
     window.resize(1440, 900)
     settle()
