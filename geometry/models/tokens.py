@@ -220,9 +220,11 @@ def _load_gguf(file: Path) -> Tokenizer:
 def _load_slow(folder: Path, where: str, name: str, **options: str) -> Tokenizer:
     """Load a tokenizer that transformers makes."""
     with reading(where, _AGAIN, fault="cannot be read"):
-        from transformers import AutoTokenizer
-
-        slow = AutoTokenizer.from_pretrained(
+        if "gguf_file" in options:  # without the settings of the model, which take seconds
+            from transformers import PreTrainedTokenizerFast as Loader
+        else:
+            from transformers import AutoTokenizer as Loader
+        slow = Loader.from_pretrained(
             str(folder), local_files_only=True, trust_remote_code=False, **options
         )
         backend = getattr(slow, "backend_tokenizer", None)
