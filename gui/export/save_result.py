@@ -64,11 +64,9 @@ class ResultSaver:
         """
 
         def write(figure: Figure, path: Path) -> None:
-            from gui.plots.figure_base import fit_width, save_figure
+            from gui.plots.figure_base import save_figure, with_width
 
-            if width is not None:
-                fit_width(figure, width)
-            save_figure(figure, path)
+            save_figure(figure if width is None else with_width(figure, width), path)
 
         path = ask_where(parent, "Save figure", name, FIGURES, session=self._session)
         self._save(path, draw, write, "The figure could not be saved")

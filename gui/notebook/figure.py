@@ -21,7 +21,7 @@ from gui.notebook.explained import explained
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
 from gui.panels.table import PANELS
-from gui.plots.figure_base import drawn, fit_width
+from gui.plots.figure_base import drawn, with_width
 from gui.state.colors import model_color
 from gui.style.theme import FIGURE_WIDTHS, LIGHT
 
@@ -80,13 +80,12 @@ class NotebookFigure:
             raise HelixscopeError(
                 f"A figure cannot be saved as {path.name}.", f"Use one of {', '.join(ENDINGS)}."
             )
-        if width is not None:
-            self._set_width(width)
+        figure = self.figure if width is None else self._with_width(width)
         with writing(path):
-            write_bytes(drawn(self.figure, path.suffix.lower().lstrip(".")), path)
+            write_bytes(drawn(figure, path.suffix.lower().lstrip(".")), path)
         return path
 
-    def _set_width(self, width: float | str) -> None:
+    def _with_width(self, width: float | str) -> Figure:
         inches = FIGURE_WIDTHS.get(str(width), width)
         if isinstance(inches, str) or not LEAST <= inches <= MOST:
             parts = " or ".join(f'"{part}" ({size})' for part, size in FIGURE_WIDTHS.items())
@@ -94,7 +93,7 @@ class NotebookFigure:
                 f"{width!r} is not a width.",
                 f"Use inches from {LEAST} to {MOST}, {parts}.",
             )
-        fit_width(self.figure, inches, self.name)
+        return with_width(self.figure, inches, self.name)
 
     def _repr_png_(self) -> bytes:
         picture = drawn(self.figure, "png", INLINE)

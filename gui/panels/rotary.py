@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -413,7 +414,7 @@ def _curves(
     view: RotaryView, values: Callable[[Rotation], np.ndarray], *, dots: bool = False
 ) -> list[Curve]:
     """Return curves of the model's rates, those without scaling, other kinds, and other models."""
-    result, colors = view.result, view.spare_colors
+    result, colors = view.result, cycle(view.spare_colors)
     x = np.arange(len(values(result.own)))
     curves = [Curve(x, values(result.own), view.ink, width=1.5, dots=dots)]
     if _beside(view):
@@ -442,7 +443,7 @@ def _readings(view: RotaryView) -> list[Reading]:
     readings = [Reading(name, color=view.ink)]
     if _beside(view):
         readings.append(Reading("without scaling", color=view.theme.muted, style="dashed"))
-    others = zip(view.result.others, view.spare_colors, strict=False)
+    others = zip(view.result.others, cycle(view.spare_colors), strict=False)
     readings += [Reading(kind.name, color=color) for kind, color in others]
     return readings
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ MAX_POINTS = 8192
 """Maximum number of points of a curve; a figure is some 1,300 pixels wide."""
 MAX_DOTS = 4096
 """More dots are rasterised even in SVG, where they would take megabytes."""
+HIGHEST = 9.5
+"""Maximum height of several rows of plots, as high as the text of a page."""
 TALL = 1.3
 """Height of a figure of several rows over its width, where they need it."""
 SHAPE = 0.75
@@ -138,7 +141,7 @@ def _set_titles(axes: Axes, title: str, detail: Text, left: float = MARGIN) -> N
     """Wrap the detail to the figure's width, and put the title above it."""
     figure = axes.get_figure(root=True)
     inches = SIZE[0] if figure is None else figure.get_figwidth()
-    room = round((inches - left) * CHARACTERS)
+    room = max(round((inches - left) * CHARACTERS), 2)
     title = "\n".join(wrap(title, round(room * SMALL / TEXT)))
     lines = wrap(detail.get_text(), room) or [""]
     detail.set_text("\n".join(lines))
@@ -197,59 +200,61 @@ def legend_below(figure: Figure, axes: Axes, columns: int, color: str) -> None:
     legend.set_gid(_BELOW)
 
 
-def fit_width(figure: Figure, width: float, name: str = "") -> None:
-    """Set a figure's width in inches; its text keeps the size.
+def with_width(figure: Figure, width: float, name: str = "") -> Figure:
+    """Return a copy of a figure with another width in inches; its text keeps the size.
 
     Axes side by side that would be too narrow are placed below each other.
 
-    Raises HelixscopeError: it does not fit, and has the width that it fits, as the advice says.
+    Raises HelixscopeError: it does not fit; the advice has a width that it fits.
     """
+    copy = _attempt(figure, width)
+    if copy is not None:
+        return copy
     widest = max(figure.get_figwidth(), FIGURE_WIDTHS["page"]) + STEP
-    for tried in np.arange(width, widest, STEP):
-        if _fitted(figure, tried):
-            break
-    if tried == width:
-        return
+    wider = (w for w in np.arange(width + STEP, widest, STEP) if _attempt(figure, w) is not None)
+    fits_at = next(wider, None)
     raise HelixscopeError(
         f"The figure{name and f' {name!r}'} does not fit a width of {width:g} inches.",
-        f"It fits {tried:.1f} inches.",
+        "Save it with its own width." if fits_at is None else f"It fits {fits_at:.1f} inches.",
     )
 
 
-def _fitted(figure: Figure, width: float) -> bool:
-    """Set the width, and place axes below each other if they need it; return whether all fits."""
-    places = [(axes, axes.get_subplotspec()) for axes in figure.axes]
+def _attempt(figure: Figure, width: float) -> Figure | None:
+    """Return a copy of a figure with a width; None if it does not fit."""
+    copy: Figure = pickle.loads(pickle.dumps(figure))
+    places = [(axes, axes.get_subplotspec()) for axes in copy.axes]
     row = [axes for axes, place in places if place and place.get_gridspec().nrows == 1]
-    set_width(figure, width)
-    if width >= LEAST_WIDTH * len(row) and fits(figure):
-        return True
+    around = _set_width(copy, width)
+    columns = max(1, int(width // LEAST_WIDTH))
+    if len(row) <= columns and fits(copy):
+        return copy
     if len(row) < 2:
-        figure.set_size_inches(width, max(figure.get_figheight(), TALL * width))
-        return fits(figure)
-    grid = GridSpec(len(row), 1, figure=figure)
-    for line, axes in enumerate(row):
-        axes.set_subplotspec(grid[line, 0])
-    height = figure.get_figheight() + (len(row) - 1) * SHAPE * width
-    figure.set_size_inches(width, height)
-    if fits(figure):
-        return True
+        copy.set_size_inches(width, max(copy.get_figheight(), TALL * width))
+        return copy if fits(copy) else None
+    columns = min(columns, len(row) - 1)
+    rows = -(-len(row) // columns)
+    grid = GridSpec(rows, columns, figure=copy)
+    for at, axes in enumerate(row):
+        axes.set_subplotspec(grid[at // columns, at % columns])
+    height = min(around + rows * SHAPE * width / columns, HIGHEST)
+    copy.set_size_inches(width, height)
+    if fits(copy):
+        return copy
     # Axes of a fixed shape are narrower than the figure, and so is the room above them.
-    left = max(axes.get_position().x0 for axes in row) * width
-    figure.set_size_inches(width, height + LINE * _wrap_texts(figure, left))
-    return fits(figure)
+    left = min(max(axes.get_position().x0 for axes in row) * width, width / 2)
+    copy.set_size_inches(width, height + LINE * _wrap_texts(copy, left))
+    return copy if fits(copy) else None
 
 
-def set_width(figure: Figure, width: float) -> None:
-    """Set a figure's width in inches; its height follows, its text keeps the size.
-
-    See :func:`fits` for whether all of it can be seen then.
-    """
+def _set_width(figure: Figure, width: float) -> float:
+    """Set the width, and a height that follows; return what titles and legends add to that."""
     own, height = figure.get_size_inches()
     figure.set_size_inches(width, height)
     lines = _wrap_texts(figure)
     rows = _narrow_legends(figure) if width < SIZE[0] else 0
-    plots = max(height * width / own, min(height, SHAPE * width))
-    figure.set_size_inches(width, plots + LINE * lines + LEGEND_ROW * rows)
+    around = LINE * lines + LEGEND_ROW * rows
+    figure.set_size_inches(width, max(height * width / own, min(height, SHAPE * width)) + around)
+    return around
 
 
 def _wrap_texts(figure: Figure, left: float = MARGIN) -> int:
@@ -257,7 +262,7 @@ def _wrap_texts(figure: Figure, left: float = MARGIN) -> int:
 
     ``left`` is the place of titles above axes, in inches.
     """
-    more, room = 0, round((figure.get_figwidth() - MARGIN) * CHARACTERS)
+    more, room = 0, max(round((figure.get_figwidth() - MARGIN) * CHARACTERS), 1)
     for text in figure.texts:
         content = text.get_text()
         lines = [content] if text.get_gid() == DETAIL else content.split("\n")

@@ -366,6 +366,24 @@ class Comparing:
                 session.alignment = replace(alignment, what=OfOther(before))
         return True
 
+    def give_back(self, earlier: Arrangement, name: str) -> None:
+        """Show the current model of an earlier arrangement in place of the current one.
+
+        Nothing changes if that is not where it was. ``name`` is that of the step.
+        """
+        now = self.arrangement()
+        if now is None or now.current != earlier.current:
+            return
+        was = earlier[earlier.current]
+        models = tuple(was if model.key == now.current else model for model in now.models)
+        with self.step(name), self._unlinked():
+            self._restore(replace(now, models=models))
+            # What opening the other model had reset.
+            for field in ("work_file", "hidden_curves", "alignment"):
+                setattr(self._session, field, earlier.fields[field])
+        self._share_range()
+        self._share_colors()
+
     @contextmanager
     def _unlinked(self) -> Iterator[None]:
         """Keep selection, hover and each model's own range while models change places."""

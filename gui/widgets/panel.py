@@ -81,6 +81,13 @@ class Panel(QWidget):
     def restore(self, options: Fields) -> None:
         """Set the choices of a file of saved work, and the defaults for missing ones."""
 
+    def all_choices(self) -> object:
+        """Return all choices, also those that no file has; None for a panel without choices."""
+        return None
+
+    def restore_all(self, choices: object) -> None:
+        """Set the choices to :meth:`all_choices` from before, of the same model."""
+
     def set_in_front(self, in_front: bool) -> None:
         """Set whether the panel is the visible one of its tabs."""
 

@@ -48,7 +48,7 @@ class TimeLeft:
 
 
 def _rounded(seconds: float) -> str:
-    """Format a time with one or two digits."""
+    """Format a time: "8 s", "3 min", "1.5 h"."""
     if seconds < 55.0:
         return f"{max(round(seconds), 1)} s"
     if seconds < 55.0 * 60.0:

@@ -31,6 +31,7 @@ class WorkingStrip(QFrame):
         self.message = FixedText(1, SMALL)
         self.bar = ShareBar("Progress")
         self.time_left = TimeLeft()
+        self._of: object = None  # The question that is answered
         self.left = label("", "small")
         self.cancel = QPushButton("Cancel")
         self.cancel.setToolTip("Cancel this figure (Esc); “Compute” starts it again")
@@ -74,7 +75,7 @@ class WorkingStrip(QFrame):
     def show_cancelled(self) -> None:
         """Show that the work was cancelled, with the button to start it again."""
         self.message.set_text(CANCELLED)
-        self.time_left.restart()
+        self._of = None
         self._show_parts(working=False)
 
     def _show_parts(self, *, working: bool) -> None:
@@ -83,8 +84,11 @@ class WorkingStrip(QFrame):
         self.cancel.setVisible(working)
         self.again.setVisible(not working)
 
-    def show_progress(self, fraction: float | None, message: str) -> None:
-        """Show the progress; ``fraction`` is 0 to 1, or None if unknown."""
+    def show_progress(self, fraction: float | None, message: str, of: object = None) -> None:
+        """Show the progress of a question; ``fraction`` is 0 to 1, or None if unknown."""
+        if of != self._of:
+            self._of = of
+            self.time_left.restart()
         self.message.set_text(f"{message or 'Computing'}…")
         self._show_parts(working=True)
         self.bar.show_share(fraction)

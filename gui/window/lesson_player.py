@@ -63,7 +63,8 @@ class Before:
     fields: Fields  # Fields of the session
     model: PositionalModel | None
     models: Arrangement | None  # The open models
-    options: Mapping[str, Fields]  # Choices of the result panels
+    options: Mapping[str, Fields]  # Saved choices of the result panels
+    choices: Mapping[str, object]  # All choices of those that are built
     place: Place  # The camera's place
 
     @classmethod
@@ -77,6 +78,7 @@ class Before:
             session.model,
             window.controller.comparing.arrangement(),
             window.results.options(),
+            window.results.choices(),
             window.viewport.camera.place,
         )
 
@@ -90,6 +92,8 @@ class Before:
         window.results.tabs.settle()
         if same:
             window.results.restore(self.options)
+            for name, choices in self.choices.items():
+                window.panels[name].restore_all(choices)
             window.viewport.camera.return_to(self.place)
 
 
@@ -172,7 +176,7 @@ class LessonPlayer(QObject):
         self.restore_maximized: Callable[[], None] = lambda: None
         self.is_covered: Callable[[], bool] = lambda: False
         self._before: Before | None = None
-        self._linked: Source | None = None  # What its link opened
+        self._linked: Source | None = None  # What its link was to open
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._aim_camera)
@@ -237,15 +241,17 @@ class LessonPlayer(QObject):
         self.left.emit()
 
     def _close_linked(self, before: Before) -> None:
-        """Show the models from before the lesson in place of one that its link opened."""
+        """Show the model from before the lesson in place of one that its link opened."""
         linked, self._linked = self._linked, None
-        controller = self._window.controller
-        wanted = controller.opening.wanted
-        if linked is None or wanted is None or wanted.source != linked:
+        controller, shown = self._window.controller, self._session.model
+        opening = controller.opening
+        if linked is None or opening.wanted is None or opening.wanted.source != linked:
             return
-        controller.opening.cancel()
-        if before.models is not None:
-            controller.comparing.restore(before.models)
+        if shown is before.model:
+            if opening.failed is not opening.wanted:
+                opening.cancel()
+        elif before.models is not None:
+            controller.comparing.give_back(before.models, "model of the lesson")
 
     def finish(self) -> None:
         """End the lesson after its last step; the next one begins when lessons are opened again."""
@@ -313,7 +319,7 @@ class LessonPlayer(QObject):
         show_beside(self._window, self._dock, setup.beside)
         if setup.panel:
             self._window.bring(setup.panel)
-            self._configure(setup.panel, options_for(setup, model, None))
+            self._configure(setup.panel, options_for(setup, model, None), begins=True)
             self._due = True
             self._on_answers_changed()
         self._aim = setup.camera
@@ -334,10 +340,11 @@ class LessonPlayer(QObject):
         self._linked = Source.parse(source)
         self._window.controller.open(self._linked)
 
-    def _configure(self, name: str, options: Fields) -> None:
-        """Set a panel's options, or report why that is impossible."""
+    def _configure(self, name: str, options: Fields, *, begins: bool = False) -> None:
+        """Set a panel's options, also the others if a step begins; or report why it cannot be."""
+        panel = self._window.panels[name]
         try:
-            self._window.panels[name].configure_lesson(**options)
+            (panel.configure_lesson if begins else panel.configure)(**options)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             course = self._session.lesson
             assert course is not None

@@ -193,7 +193,8 @@ class Palette(QFrame):
         self.setProperty("role", "palette")
         self._window = window
         self._items = self._all_items(bookmarks)
-        self._muted = QColor(window.viewport.scene.theme.muted)
+        theme = window.viewport.scene.theme
+        self._muted, self._row_height = QColor(theme.muted), theme.px(ROW_HEIGHT)
         self.field = QLineEdit()
         self.field.setPlaceholderText(self.placeholder)
         self.field.setAccessibleName(self.field_name)
@@ -256,14 +257,16 @@ class Palette(QFrame):
         self.list.setVisible(bool(items))
         self.nothing.setText(self._no_match_text(text))
         self.nothing.setVisible(not items)
-        self.list.setFixedHeight(ROW_HEIGHT * min(len(items), ROWS) + 4)
+        self.list.setFixedHeight(self._row_height * min(len(items), ROWS) + 4)
         self.adjustSize()
 
     def _no_match_text(self, text: str) -> str:
         """Return the message for a text without matches."""
-        model = self._window.session.model
-        if model is None or not _TYPED_POSITIONS.fullmatch(text):
+        model, typed = self._window.session.model, _TYPED_POSITIONS.fullmatch(text)
+        if model is None or typed is None:
             return NOTHING
+        if max(int(end) for end in typed.groups("0")) < model.n_positions:
+            return "A range begins with its smaller end."
         return f"The positions are 0\N{EN DASH}{format_count(model.n_positions - 1)}."
 
     def _run(self, row: QTreeWidgetItem | None) -> None:
@@ -337,7 +340,7 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
     ]
     known = set(actions.values())
     items += [
-        Item(f"Workspace {action.text()}", "Panels", action.trigger)
+        Item(f"Workspace {action.text().replace('&&', '&')}", "Panels", action.trigger)
         for action in window.commands.menus["Workspaces"].actions()
         if action.text() and action not in known
     ]

@@ -178,6 +178,7 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
     """A row for each claim, which opens its panel."""
 
     name = "claims"
+    has_plots = False
     formula = "Claims"
     meaning = "of articles about positional embeddings"
     explanation = (

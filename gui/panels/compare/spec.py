@@ -42,6 +42,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     """A row for each model, a column for each scalar."""
 
     name = "compare"
+    has_plots = False
     formula = "Models"
     meaning = "compared in numbers"
     explanation = (

@@ -142,7 +142,7 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
         curves.set_aspect("equal", adjustable="datalim")
         curves.set_xticks([])
         curves.set_yticks([])
-        curves.legend(fontsize=size * 0.8, frameon=False, labelcolor=theme.text)
+        curves.legend(fontsize=size, frameon=False, labelcolor=theme.text)
         name_axes(curves, f"{'Before' if view.choices.before else 'After'} LayerNorm", "")
         for place, plot in zip(axes, self.plots(view), strict=True):
             paint_plot(place, plot, theme)

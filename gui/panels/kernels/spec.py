@@ -216,7 +216,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
     def instead_for(self, model: PositionalModel) -> str:
         """Return what helps: another layer if there are several, or a panel about the scheme."""
         if model.rotary is not None:
-            return "The Rotary panel shows how they turn queries and keys."
+            return "The Rotary panel shows how queries and keys are turned."
         if model.lags is not None:
             return "Similarity and Spectra show its vectors by lag."
         return self.instead if self.concerns(model) and (model.n_layers or 0) > 1 else ""

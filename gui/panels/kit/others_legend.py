@@ -136,7 +136,7 @@ class OthersLegend(QWidget):
         chips, gap = [self.own, *self.chips.values()], GRID // 2
         hints = [chip.sizeHint().width() for chip in chips]
         words = self.words.sizeHint().width() + gap
-        room = self.width() - gap * max(len(chips) - 1, 0)
+        room = self.width() - gap * (len(chips) - 1)
         # In little room the names have priority; the tooltip has the quantity.
         with_words = room - words >= sum(min(hint, NAMED) for hint in hints)
         self.words.setVisible(with_words)

@@ -236,6 +236,13 @@ class ResultPanel(Panel):
         if self.session.model is not None:
             self._set_choices(restored(self.spec, options, self.session.model, self.choices))
 
+    def all_choices(self) -> object:
+        return self.choices
+
+    def restore_all(self, choices: Any) -> None:
+        shared = {field: getattr(self.session, field) for field in self._shared}
+        self._set_choices(replace(choices, **shared))
+
     def options(self) -> Fields:
         return saved(self.spec, self.choices)
 
@@ -687,7 +694,7 @@ class ResultPanel(Panel):
         elif state == "ready":
             self._show_ready(answer)
         elif state == "working":
-            self.strip.show_progress(answer.fraction, answer.message)
+            self.strip.show_progress(answer.fraction, answer.message, answer.question)
             if answer.result is not None:
                 self._show_ready(answer)
             elif self._ready is None:

@@ -89,7 +89,7 @@ class ResultFiles:
         if body is not None:
             body.fill_menu(menu)
         menu.addAction("Save figure…", lambda: self._save_figure())
-        for part, inches in FIGURE_WIDTHS.items():
+        for part, inches in FIGURE_WIDTHS.items() if self._spec.has_plots else ():
             save = partial(self._save_figure, inches)
             menu.addAction(f"Save figure as wide as a {part}…", save)
         menu.addAction("Save numbers…", self._save_numbers)

@@ -78,6 +78,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """"module:class" of a :class:`gui.panels.kit.body.PanelBody`; "" for a row of plots."""
     form: ClassVar[str] = ""
     """"module:class" of a :class:`gui.panels.kit.body.PanelForm`; "" for none."""
+    has_plots: ClassVar[bool] = True
+    """Whether its printed figure is of plots, which can have other widths, and not a table."""
     figures: ClassVar[Mapping[str, Fields]] = {}
     """Choices of a report's figures, by their names, if they differ from the defaults."""
     claims: ClassVar[Mapping[str, Fields]] = {}

@@ -209,7 +209,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
 
         at, theme = _positions(result), view.theme
         versions: tuple[tuple[Version, str], ...] = (
-            ("orthogonal", theme.text),
+            ("orthogonal", view.ink),
             ("constant_norm", theme.faint),
         )
         curves = [
@@ -223,6 +223,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
             *self.heading(view),
             theme,
             others=view.other_names,
+            own=(view.name, view.ink),
             what="Orthogonal, median",
         )
 

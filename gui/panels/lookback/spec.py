@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Literal
 
 import numpy as np
@@ -409,7 +410,7 @@ def _angles(view: View) -> tuple[Line, ...]:
     motions = result.motions
     if motions.look_back.rotations.shape[1] == 3:
         return _followed(motions, "angle", colors[0])
-    planes = zip(motions.degrees.T, colors, strict=False)
+    planes = zip(motions.degrees.T, cycle(colors), strict=False)
     return tuple(
         Line(f"plane {number}", angles, color, digits=1, unit="°")
         for number, (angles, color) in enumerate(planes, start=1)

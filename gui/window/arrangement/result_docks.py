@@ -125,6 +125,11 @@ class ResultDocks:
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
         return {**self._pending, **{name: options for name, options in built.items() if options}}
 
+    def choices(self) -> dict[str, object]:
+        """Return all choices of the panels that are built, also those that no file has."""
+        built = [name for name in self._table if name in self._panels]
+        return {name: self._panels[name].all_choices() for name in built}
+
     def chosen(self) -> dict[str, Fields]:
         """Return the options chosen in the panels, where they differ from the initial ones."""
         model, chosen = self._session.model, dict[str, Fields]()

@@ -126,11 +126,15 @@ def test_names_are_text_in_a_cell():
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_figures_are_saved_at_a_columns_width(model, ending, tmp_path):
     figure = model.figure("norms", beside=[hx.open("sinusoidal:64x32", name="other")])
-    file = figure.save(tmp_path / f"norms.{ending}", "column")
-    assert file.stat().st_size > 1000
-    assert figure.figure.get_size_inches()[0] == pytest.approx(3.4)
-    if ending == "svg":
-        assert "other" in file.read_text("utf-8")
+    own = tuple(figure.figure.get_size_inches())
+    for part, points in (("column", 72 * 3.4), ("page", 72 * 7), ("column", 72 * 3.4), (10, 720)):
+        file = figure.save(tmp_path / f"norms.{ending}", part)
+        assert file.stat().st_size > 1000
+        assert tuple(figure.figure.get_size_inches()) == own
+        if ending == "svg":
+            text = file.read_text("utf-8")
+            assert f'width="{points:g}pt"' in text
+            assert "other" in text
 
 
 def test_a_figure_that_does_not_fit_a_width_says_which_one_it_fits(model, tmp_path):

@@ -58,9 +58,11 @@ def test_a_smaller_share_begins_other_work(left):
 def test_the_strip_shows_it(qtbot, monkeypatch):
     strip = WorkingStrip(LIGHT)
     qtbot.addWidget(strip)
-    monkeypatch.setattr(strip.time_left, "_clock", iter([0.0, 4.0, 5.0]).__next__)
+    monkeypatch.setattr(strip.time_left, "_clock", iter([0.0, 4.0, 5.0, 900.0]).__next__)
     for share, expected in ((0.0, ""), (0.1, "36 s left"), (0.5, "5 s left")):
         strip.show_progress(share, "Drawing")
         assert strip.left.text() == expected
+    strip.show_progress(0.5, "Drawing", of="another question")
+    assert strip.left.text() == ""
     strip.show_cancelled()
     assert strip.left.isHidden()

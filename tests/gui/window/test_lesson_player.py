@@ -1,11 +1,14 @@
 """Lessons in the window: beginning, going on, changing things, and having everything back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
+from gui.services.effects import EffectsRun
 from gui.window.lesson_player import SHIPPED
 from gui.window.settings.settings import Settings
 from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
@@ -199,6 +202,41 @@ def test_a_model_that_a_lesson_opened_is_closed_with_it(stage, qtbot, loaded):
     assert stage.session.model is model
     assert state(stage) == before
     np.testing.assert_allclose(stage.window.viewport.camera.place.pose.position, pose.position)
+
+
+@pytest.mark.slow
+def test_what_is_added_in_a_lesson_stays_and_the_project_returns(stage, qtbot, tmp_path):
+    session, comparing = stage.session, stage.window.controller.comparing
+    session.work_file = str(tmp_path / "talk.helix")
+    model = session.model
+    stage.begin()
+    stage.panel.openRequested.emit("sample/inside/layer 1")
+    qtbot.waitUntil(lambda: session.model is not model)
+    stage.settle()
+    assert session.work_file == ""
+    comparing.add_source("sinusoidal:64x16")
+    qtbot.waitUntil(lambda: session.others[0].session.model is not None)
+    leave(stage)
+    assert session.model is model
+    assert session.work_file == str(tmp_path / "talk.helix")
+    assert [other.name for other in session.others] == ["sinusoidal-64x16"]
+    stage.window.undo.undo()
+    assert session.model is not model
+    assert session.work_file == ""
+
+
+@pytest.mark.slow
+def test_choices_that_no_file_has_return_after_a_lesson(stage):
+    for name in ("effects", "norms"):
+        stage.window.bring(name)
+    panel = stage.window.built_panels["effects"]
+    panel._set_choices(replace(panel.choices, run=EffectsRun("/texts", 24, 4)))
+    before = panel.choices
+    stage.begin()
+    panel.configure_lesson(change="top 1")
+    assert panel.choices.run is None
+    leave(stage)
+    assert panel.choices == before
 
 
 @pytest.mark.slow
