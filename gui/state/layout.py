@@ -92,17 +92,6 @@ def docks_in(node: Node) -> Iterator[str]:
             yield from docks_in(part)
 
 
-def with_front(layout: Layout, name: str) -> Layout:
-    """Return a layout with a dock in front of its tabs; others are unchanged."""
-
-    def raised(node: Node) -> Node:
-        if isinstance(node, Split):
-            return replace(node, parts=tuple(map(raised, node.parts)))
-        return replace(node, front=name) if name in node.docks else node
-
-    return replace(layout, areas={area: raised(node) for area, node in layout.areas.items()})
-
-
 def along(area: Area) -> Direction:
     """Return the direction in which docks of an area initially follow each other."""
     return "column" if area in ("left", "right") else "row"

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QDockWidget, QInputDialog, QLineEdit, QMenu, QWidg
 from geometry.checkpoints.plain_text import visible
 from gui.panels.table import PANELS
 from gui.services.jobs.jobs import gui_first
-from gui.state.layout import Area, Layout, Node, Split, Tabs, with_front
+from gui.state.layout import Area, Layout, Node, Split, Tabs
 from gui.widgets.label import message_box, without_keys
 from gui.window.actions import OWN_WORKSPACES
 from gui.window.arrangement.dock_tabs import first_height
@@ -168,14 +168,9 @@ class Workspaces(QObject):
     # ---- choices ----
 
     def choose(self, name: str) -> None:
-        """Arrange the window by a workspace, as the user left or saved it.
-
-        What was in front of the result panels stays so in Analyse, which shows one of them.
-        """
+        """Arrange the window by a workspace, as the user left or saved it."""
         self.maximized.restore()
         self._end_lesson()
-        tabs = self._window.results.tabs
-        front = tabs.latest("") if name == "analyse" and tabs.is_open else ""
         if self.current == TEACH:
             self.current = self._before_teaching
         elif self.current in WORKSPACES:
@@ -183,8 +178,7 @@ class Workspaces(QObject):
         if name == TEACH:
             self._before_teaching = self.current
         self.current = name
-        # The table of models has a workspace of its own.
-        self._arrange("" if front == "compare" else front)
+        self._arrange()
 
     def reset(self) -> None:
         """Restore the initial or saved arrangement of the current workspace; a lesson continues."""
@@ -232,15 +226,15 @@ class Workspaces(QObject):
             self._layouts.pop(self.current, None)
             self.choose("explore")
 
-    def _arrange(self, front: str = "") -> None:
-        """Arrange the current workspace as stored, or initially; perhaps with a panel in front."""
+    def _arrange(self) -> None:
+        """Arrange the current workspace as stored, or initially."""
         window, kept = self._window, self._layouts.get(self.current)
         if kept is None or self.current == TEACH:
             layout = WORKSPACES[self.current].first(window.size())
         else:
             layout = kept
         with gui_first():
-            apply_layout(window, with_front(layout, front))
+            apply_layout(window, layout)
         self._show()
         if self.current == TEACH:
             self._lessons.open()

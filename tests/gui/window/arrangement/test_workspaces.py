@@ -70,16 +70,6 @@ def test_each_workspace_has_a_key_and_a_place_for_its_panels(
         assert window.commands.by_name[f"workspace_{name}"].isChecked() is (name == "explore")
 
 
-def test_the_panel_in_front_is_the_analysed_one(window, press, settle):
-    for name in ("fourier", "shape"):
-        press(1)
-        window.bring(name)
-        settle()
-        press(2)
-        settle()
-        assert fronts(window) == {name}
-
-
 def test_panels_hidden_in_a_workspace_come_back_as_tabs(window, workspaces, press, settle, qtbot):
     height, shape = window.height(), window.docks["shape"]
 
