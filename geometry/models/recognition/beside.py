@@ -27,6 +27,8 @@ _NAMES: tuple[tuple[str, str], ...] = (
     (r"(^|[._])(alibi|alibi_bias|slopes?)$", "a penalty of attention scores by distance"),
 )
 """Regular expressions of names of tensors, with their meaning."""
+_PARTS = ("embedding", "rel", "pos", "inv_freq", "alibi", "slope")
+"""Parts of names, of which those of any of these have one, and other names of GPT-2 have none."""
 _ANY = re.compile("|".join(pattern for pattern, _ in _NAMES))
 
 _NO_DIGITS = dict.fromkeys(map(ord, "0123456789"))
@@ -62,6 +64,12 @@ def beside(family: str | None, names: Iterable[str]) -> list[str]:
     names
         The tensors of this part of the model, without the table itself.
     """
+    own = _OF_FAMILIES.get(family or "")
+    notes = [] if own is None else [own]
+    names = tuple(names)
+    whole = "\n".join(names)
+    if not any(part in whole for part in _PARTS):
+        return notes
     kinds: dict[str, str] = {}
     for name in names:  # names that differ only in numbers are checked once
         kinds.setdefault(name.translate(_NO_DIGITS), name)
@@ -71,8 +79,6 @@ def beside(family: str | None, names: Iterable[str]) -> list[str]:
         for name in others:
             if words not in names_of and re.search(pattern, name):
                 names_of[words] = name
-    notes = [
+    return notes + [
         f"It also has {words}, which is not shown: {name}." for words, name in names_of.items()
     ]
-    own = _OF_FAMILIES.get(family or "")
-    return notes if own is None else [own, *notes]

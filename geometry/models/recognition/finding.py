@@ -441,11 +441,14 @@ def _with_notes(
             f"{shape}, counts."
         )
     config = tower.config
-    heads = tower.setting(*N_HEADS, listed=True) or 1
-    if lenient and (heads < 1 or shape[1] % heads) and tower.stack is not None:
-        notes.append(f"By the settings there are {heads} heads, which do not divide {shape[1]}.")
-        own = {key.format(side=tower.stack.side) for key in N_HEADS}
-        config = {key: value for key, value in config.items() if key not in own}
+    if lenient and tower.stack is not None:
+        heads = tower.setting(*N_HEADS, listed=True) or 1
+        if heads < 1 or shape[1] % heads:
+            notes.append(
+                f"By the settings there are {heads} heads, which do not divide {shape[1]}."
+            )
+            own = {key.format(side=tower.stack.side) for key in N_HEADS}
+            config = {key: value for key, value in config.items() if key not in own}
     return replace(tower, notes=tuple(notes), config=config, lenient=lenient)
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
+from geometry.models.recognition.beside import beside
 from geometry.models.sources.opening import open_model
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built, run
@@ -174,6 +175,40 @@ def test_a_table_beside_other_positions_in_a_checkpoint_of_any_family(name, word
     model = open_model(written(tensors, {"model_type": "gpt2"}))
     assert model.scheme == "learned"
     assert [name in note and words in note for note in model.warnings] == [True] * bool(words)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "h.0.distance_embedding.weight",
+        "rel_embeddings.weight",
+        "h.0.relative_attention_bias.weight",
+        "h.0.rel_pos_bias.weight",
+        "rel_pos.mlp.1.0.weight",
+        "h.0.relative_position_bias_table",
+        "h.0.continuous_position_bias_mlp.0.weight",
+        "h.0.rel_pos_x_bias",
+        "h.0.rel_pos_h",
+        "relative_pos_embeddings.weight",
+        "x_position_embeddings.weight",
+        "token_type_embeddings_1.weight",
+        "mid_position_embeddings",
+        "global_pos_emb",
+        "time_embeddings",
+        "temporal_embeddings.position_embeddings",
+        "rotary_emb.inv_freq",
+        "rope.inv_freq",
+        "h.0.alibi_bias",
+        "alibi",
+        "h.0.slopes",
+        "slope",
+    ],
+)
+def test_each_kind_of_position_beside_a_table_is_noticed_among_other_names(name):
+    others = ["h.0.attn.c_attn.weight", "ln_f.bias"]
+    (note,) = beside(None, [others[0], name, others[1]])
+    assert name in note
+    assert beside(None, others) == []
 
 
 FLAGGED = {
