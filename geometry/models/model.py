@@ -172,6 +172,12 @@ class PositionalModel:
         """P in stored precision, or :attr:`W_pos` if that has already been read."""
         return self._stored_W_pos
 
+    @cached_property
+    def largest(self) -> float:
+        """Largest magnitude of the numbers of P."""
+        table = self._stored_W_pos
+        return float(max(table.max(), -table.min()))
+
     @property
     def store(self) -> TensorStore:
         """The checkpoint's tensors."""
@@ -420,14 +426,16 @@ class PositionalModel:
         if GGUF in place.config and (types := quantised(self._store.tensors.values())):
             notes.append(approximate(types))
         table = self.stored_W_pos  # a large one would take seconds to widen
-        constant = np.flatnonzero(np.ptp(table, axis=1) == 0).tolist()
+        alike = np.flatnonzero(table[:, 0] == table[:, -1])  # of most tables no row
+        constant = alike[np.ptp(table[alike], axis=1) == 0].tolist()
         # In one dimension every row is constant; in ALiBi, that of lag 0.
         if len(constant) and self.d_model > 1 and self.lags is None:
             subject = "One row has" if len(constant) == 1 else f"{len(constant)} rows have"
             rows = "positions" if self.rows is None else "rows"
             notes.append(f"{subject} the same number throughout: {rows} {some_of(constant, 5)}.")
         if not self.no_table:
-            notes += table_notes(table, float(np.finfo(self._stored_precision).eps))
+            precision = float(np.finfo(self._stored_precision).eps)
+            notes += table_notes(table, self.largest, precision)
         return tuple(notes)
 
     def check_files(self) -> None:

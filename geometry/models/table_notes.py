@@ -18,17 +18,20 @@ SPACE = 3
 """Dimensions of the shown curve."""
 
 
-def table_notes(W_pos: npt.NDArray[np.floating[Any]], precision: float) -> list[str]:
+def table_notes(
+    W_pos: npt.NDArray[np.floating[Any]], largest: float, precision: float
+) -> list[str]:
     """Describe a table whose rows hardly vary, or whose numbers are unusually large or small.
 
     Parameters
     ----------
     W_pos : (n_positions, d_model)
         The table, float64 or float32.
+    largest
+        Largest magnitude of its numbers.
     precision
         Of the stored numbers, relative to them.
     """
-    largest = float(max(W_pos.max(), -W_pos.min()))
     if not largest:
         return ["All numbers of this table are zero: it has no directions and no curve."]
     notes, rank = [], dimensions(W_pos, precision)

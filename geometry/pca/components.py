@@ -1,5 +1,6 @@
 """The result of a PCA of positions, and conventions shared by all methods."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.checkpoints.result import result
+from geometry.checkpoints.threads import for_each_part
 from geometry.pca.unit import in_table_unit, unit_of
 
 Array = npt.NDArray[np.float64]
@@ -221,6 +223,13 @@ def read_only(*arrays: np.ndarray) -> None:
         array.flags.writeable = False
 
 
+def mean_row(rows: np.ndarray) -> Array:
+    """Return the mean of rows (m, d), float64, without a copy of them."""
+    sums = for_each_part(lambda few, _: few.sum(axis=0, dtype=np.float64), rows, dtype=np.float64)
+    mean: Array = np.sum(sums, axis=0) / len(rows)
+    return mean
+
+
 def about_mean(rows: Array) -> Array:
     """Subtract the mean of rows (m, d) from each; the result is exactly 0 for equal numbers."""
     # Subtract a row first: the rounded mean of equal numbers may differ from them.
@@ -249,11 +258,25 @@ def row_norms(rows: Array) -> Array:
     Scaled where the squares would leave float64's range; infinite where the norm itself does.
     """
     with np.errstate(over="ignore"):
-        norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        return norms_from(np.einsum("ij,ij->i", rows, rows), lambda at: rows[at])
+
+
+def norms_from(squares: Array, rows_at: Callable[[npt.NDArray[np.intp]], Array]) -> Array:
+    """Return norms by their squares, as :func:`row_norms`.
+
+    Parameters
+    ----------
+    squares : (m,)
+        Squared norms, perhaps infinite or rounded to zero.
+    rows_at
+        Returns some rows by their indices.
+    """
+    norms: Array = np.sqrt(squares)
     extreme = np.flatnonzero(~((norms > 1e-140) & (norms < np.inf)))
-    if extreme.size and rows.shape[1]:
-        scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
+    if extreme.size:
+        rows = rows_at(extreme)
+        scale = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
         scale[scale == 0.0] = 1.0
         with np.errstate(over="ignore"):
-            norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
+            norms[extreme] = np.linalg.norm(rows / scale, axis=1) * scale[:, 0]
     return norms

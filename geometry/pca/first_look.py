@@ -1,31 +1,33 @@
 """The first curve of a range, drawn while the exact components are computed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
-from geometry.checkpoints.threads import one_thread
+from geometry.checkpoints.threads import for_each_part, one_thread
 from geometry.pca.components import (
     Array,
-    PositionPCA,
     check_range,
     check_stored,
     check_table,
     count_components,
     make_pca,
+    mean_row,
+    with_signs,
 )
 from geometry.pca.curve import Curve, make_curve, place_curve, shown_rows
 from geometry.pca.pca import fit_pca
 from geometry.pca.subspace import krylov_subspaces
 
+Narrow = npt.NDArray[np.float32]
+
 TOLERANCE = 1e-4
 BLOCK = 6
 STEPS = 6
 SMALL = 256
-CACHED = 128
 SMALLEST = 1e-15
 
 
@@ -81,46 +83,60 @@ def _look(
     table: np.ndarray, positions: tuple[int, int], components: Sequence[int], k: int
 ) -> Curve | None:
     first, last = positions
-    mean = table[first : last + 1].mean(axis=0, dtype=np.float64).astype(table.dtype)
-    squared_distance = np.concatenate(
-        [np.einsum("ij,ij->i", few, few) for few in _centred(table, mean)]
-    ).astype(np.float64)
+    rows = table[first : last + 1]
+    centre = mean_row(rows).astype(table.dtype)
+    found = _leading(rows, centre, k)
+    if found is None:
+        return None
+    values, vectors = found
+    basis = vectors.T.astype(np.float32)
+
+    def place(centred: Narrow) -> np.ndarray:
+        return np.column_stack((centred @ basis, np.einsum("ij,ij->i", centred, centred)))
+
+    placed = np.concatenate(_each(place, table, centre)).astype(np.float64)
+    coordinates, squared_distance = placed[:, :-1], placed[:, -1]
     total = float(squared_distance[first : last + 1].sum())
     if not (SMALLEST < total < 1 / SMALLEST and np.isfinite(squared_distance).all()):
         return None  # its square is beyond the range of single precision
-    pca = _fit(table[first : last + 1], positions, mean, total, k)
-    if pca is None:
-        return None
-    basis = pca.components[shown_rows(pca, components)].T.astype(np.float32)
-    coordinates = np.concatenate([few @ basis for few in _centred(table, mean)])
-    return make_curve(pca, components, coordinates.astype(np.float64), squared_distance)
+    mean = centre.astype(np.float64)
+    pca = make_pca(positions, mean, vectors, values, total, exact=False)
+    return make_curve(
+        pca, components, coordinates[:, shown_rows(pca, components)], squared_distance
+    )
 
 
-def _centred(rows: np.ndarray, mean: Array) -> Iterator[npt.NDArray[np.float32]]:
-    """Yield a few centred rows at a time, which fit into the cache: the table is not copied.
+def _each(
+    act: Callable[[Narrow], np.ndarray], rows: np.ndarray, centre: np.ndarray
+) -> list[np.ndarray]:
+    """Return what a function gives for each part of the rows minus a row: they are not copied."""
 
-    Each time they take the place of those before.
+    def centred(few: np.ndarray, room: Narrow) -> np.ndarray:
+        return act(np.subtract(few, centre, out=room, casting="same_kind"))
+
+    return for_each_part(centred, rows, np.float32)
+
+
+def _leading(rows: np.ndarray, centre: np.ndarray, k: int) -> tuple[Array, Array] | None:
+    """Return the first k eigenvalues of the rows' scatter matrix, and eigenvectors (k, d_model).
+
+    None if they do not converge in single precision.
     """
-    room = np.empty((CACHED, rows.shape[1]), dtype=np.float32)
-    for start in range(0, len(rows), CACHED):
-        few = rows[start : start + CACHED]
-        yield np.subtract(few, mean, out=room[: len(few)], casting="same_kind")
-
-
-def _fit(
-    rows: np.ndarray, positions: tuple[int, int], mean: Array, total: float, k: int
-) -> PositionPCA | None:
-    """Fit rows, centred in single precision; None if the components do not converge."""
 
     def gram_times(V: Array) -> Array:
-        narrow, image = V.astype(np.float32), np.zeros(V.shape, dtype=np.float32)
-        for few in _centred(rows, mean):
-            image += few.T @ (few @ narrow)
-        return image.astype(np.float64)
+        narrow = V.astype(np.float32)
+
+        def product(centred: Narrow) -> np.ndarray:
+            return (centred @ narrow).T @ centred  # faster than its transpose
+
+        image: Array = np.sum(_each(product, rows, centre), axis=0, dtype=np.float64)
+        return image.T
 
     subspaces = krylov_subspaces(gram_times, lambda Z: Z, rows.shape[1], BLOCK + k)
     # The first subspace never suffices.
     for Q, image in islice(subspaces, 1, STEPS):
+        if not np.isfinite(image).all():
+            break
         values, W = np.linalg.eigh(Q.T @ image)
         values, W = values[::-1], W[:, : -k - 1 : -1]
         vectors = Q @ W
@@ -128,6 +144,5 @@ def _fit(
         gaps = np.minimum(steps, np.concatenate(([np.inf], steps[:-1])))
         residuals = np.linalg.norm(image @ W - vectors * values[:k], axis=0)
         if (residuals <= TOLERANCE * gaps).all():
-            wide = mean.astype(np.float64)
-            return make_pca(positions, wide, vectors.T, values[:k], total, exact=False)
+            return values[:k], with_signs(vectors.T)
     return None

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from geometry.pca.components import Array, check_table, row_norms
+from geometry.checkpoints.threads import for_each_part
+from geometry.pca.components import Array, check_table, mean_row, norms_from, row_norms
 from geometry.pca.unit import in_unit
 
-CACHED = 128
 NEIGHBOURS = 8
 OUTLIER_LOG_RATIO = 0.3
 """Bound of the rule on norms, in natural logarithm: a factor of about a third."""
@@ -135,16 +135,25 @@ def norms_of(table: Array, centred: bool) -> tuple[Array, Array]:
     centred
         Subtract from each row its own mean over its entries first.
     """
-    mean = table.mean(axis=0, dtype=np.float64)
+    mean = mean_row(table)
     if centred:
         mean = mean - mean.mean()
-    found: tuple[list[Array], list[Array]] = ([], [])
-    # A few rows at a time, which fit into the processor's cache: the table is not copied.
-    for start in range(0, len(table), CACHED):
-        rows = table[start : start + CACHED].astype(np.float64, copy=False)
-        if centred:
-            rows = rows - rows.mean(axis=1, keepdims=True)
-        for norms, vectors in zip(found, (rows, rows - mean), strict=True):
-            norms.append(row_norms(vectors))
-    values, about_mean = (np.concatenate(norms) for norms in found)
-    return values, about_mean
+
+    def moved(few: np.ndarray, out: Array | None = None) -> Array:
+        own = few.mean(axis=1, dtype=np.float64, keepdims=True) if centred else 0.0
+        rows: Array = np.subtract(few, own, out=out, dtype=np.float64)
+        return rows
+
+    def squares(few: np.ndarray, room: Array) -> Array:
+        rows, both = moved(few, room), np.empty((2, len(few)))
+        with np.errstate(over="ignore"):
+            np.einsum("ij,ij->i", rows, rows, out=both[0])
+            rows -= mean
+            np.einsum("ij,ij->i", rows, rows, out=both[1])
+        return both
+
+    of_rows, about_mean = np.concatenate(for_each_part(squares, table, np.float64), axis=1)
+    return (
+        norms_from(of_rows, lambda at: moved(table[at])),
+        norms_from(about_mean, lambda at: moved(table[at]) - mean),
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from geometry.checkpoints.threads import cores
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +41,7 @@ class Gradients:
         self._network, self._device, self._bfloat16 = network, device, bfloat16
         self._parameters = list(network.parameters())
         on_cpu = device.type == "cpu"
-        self._pool = ThreadPoolExecutor(_cores(), "training", _alone) if on_cpu else None
+        self._pool = ThreadPoolExecutor(cores(), "training", _alone) if on_cpu else None
 
     def close(self) -> None:
         """Stop the threads."""
@@ -104,12 +105,6 @@ class Gradients:
         if not self._bfloat16:
             return nullcontext()
         return torch.autocast(self._device.type, dtype=torch.bfloat16)
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _alone() -> None:

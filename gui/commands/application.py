@@ -44,6 +44,9 @@ NO_FRAME = Notice(
 )
 KEEP_PATIENCE_MS = 5_000
 """How long the end of the session, or of the display, waits until unsaved work is written."""
+TURN_S = 5e-4
+"""How long a thread keeps the interpreter's lock while others wait for it, a tenth of Python's own:
+each step of a computation waits so long for a busy GUI thread, and that thread for a busy one."""
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """Options of ``mallopt``, from ``malloc.h``: the size of large blocks, and the number of heaps."""
 LARGE_BYTES = 1 << 17
@@ -93,6 +96,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         _share_one_heap()
+        sys.setswitchinterval(TURN_S)
         self._garbage = GarbageCollector(self)
         self._qt, self.settings = qt, settings
         self._closed = self._interrupted = False

@@ -1,7 +1,5 @@
 """Which tables can be drawn: graphics know single precision only."""
 
-import numpy as np
-
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.models.model import PositionalModel
 
@@ -17,8 +15,7 @@ def check_drawable(model: PositionalModel) -> None:
     TensorUnavailable
         They are not.
     """
-    table: np.ndarray = model.stored_W_pos
-    largest = float(max(table.max(), -table.min()))
+    largest = model.largest
     if largest == 0.0 or LEAST <= largest <= MOST:
         return
     raise TensorUnavailable(

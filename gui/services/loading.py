@@ -111,8 +111,8 @@ def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]
             raise
         table = None
         model = open_model(source, network=through)
-    check_drawable(model)
     with ThreadPoolExecutor(1) as beside:
+        drawable = beside.submit(check_drawable, model)
         beside.submit(note_origin, model)
         beside.submit(lambda: model.warnings)  # cached, as the window shows them at once
         norms = norm_profile(model.stored_W_pos, centred=look.norms_centred)
@@ -122,6 +122,7 @@ def _load(wanted: OpenRequest, look: InitialView, network: Callable[[], Network]
             positions = inside(positions, model.n_positions)
         # A first look is cheaper than an exact fit, which follows later.
         curve = first_look(model.stored_W_pos, positions, look.components)
+        drawable.result()
         return Opened(model, RangePCA(lambda: model.W_pos), curve, norms, table)
 
 
