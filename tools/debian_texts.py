@@ -1,12 +1,12 @@
-"""Plain English text from the documentation in unpacked Debian packages.
+"""Write the plain English text of the documentation in Debian packages, one file for each document.
 
-    apt-get download git-doc python3.11-doc
-    for package in *.deb; do dpkg-deb -x "$package" "unpacked/${package%%_*}"; done
-    python corpus.py --packages unpacked --out text
+    python -m tools.debian_texts PACKAGE… --out TEXT [--without PACKAGE/FOLDER]
 
-Every HTML, text and reStructuredText file under ``unpacked``, compressed or not, becomes one .txt
-file under ``text``: without tags, as ASCII, in the order of its words. Translations, lists of
-changes, tables and what is hardly text at all are left out, and so is what was seen before.
+Packages are downloaded by apt-get; PACKAGE=VERSION asks for a version. Every HTML, text and
+reStructuredText file in them, compressed or not, becomes one .txt file under TEXT/PACKAGE: without
+tags, as ASCII, in the order of its words. Translations, lists of changes, tables and what is hardly
+text at all are left out, and so is what was seen before. The digest that is printed identifies
+the texts in the files of what is measured with them.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ import argparse
 import gzip
 import hashlib
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+
+from geometry.inside.windows import corpus_of, find_texts
 
 ENDINGS = (".html", ".htm", ".txt", ".rst", ".7")
 
@@ -100,24 +106,53 @@ def plain(path: Path) -> str:
     return text if len(text) >= SHORTEST and prose >= LETTERS * len(text) else ""
 
 
-def main() -> None:
-    """Read the packages and write the text."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--packages", type=Path, required=True, help="folder of unpacked packages")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the .txt files")
-    wanted = parser.parse_args()
+def download(packages: Sequence[str], folder: Path) -> Path:
+    """Download packages and unpack each into a folder of its name; return the folder of these."""
+    debs, unpacked = folder / "debs", folder / "unpacked"
+    debs.mkdir()
+    subprocess.run(["apt-get", "--quiet=2", "download", *packages], cwd=debs, check=True)
+    for deb in sorted(debs.glob("*.deb")):
+        target = unpacked / deb.name.partition("_")[0]
+        target.mkdir(parents=True)
+        subprocess.run(["dpkg-deb", "-x", deb, target], check=True)
+    return unpacked
+
+
+def write_texts(packages: Path, out: Path) -> None:
+    """Write the texts in a folder of unpacked packages."""
     seen: set[bytes] = set()
-    for path in files(wanted.packages):
+    for path in files(packages):
         text = plain(path)
         digest = hashlib.sha256(text.encode()).digest()
         if not text or digest in seen:
             continue
         seen.add(digest)
-        package = path.relative_to(wanted.packages).parts[0]
-        folder = wanted.out / package
+        folder = out / path.relative_to(packages).parts[0]
         folder.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^A-Za-z0-9]+", "-", path.name.removesuffix(".gz"))[:60]
         (folder / f"{digest.hex()[:12]}-{name}.txt").write_text(text + "\n", "ascii")
+
+
+def write_packages(packages: Sequence[str], out: Path, without: Sequence[str] = ()) -> None:
+    """Download packages and write their texts, but for those in some of their folders."""
+    with tempfile.TemporaryDirectory() as folder:
+        unpacked = download(packages, Path(folder))
+        for left_out in without:
+            shutil.rmtree(unpacked / left_out)
+        write_texts(unpacked, out)
+
+
+def main() -> None:
+    """Download the packages and write the texts."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("packages", nargs="+", metavar="PACKAGE")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the .txt files")
+    parser.add_argument("--without", action="append", default=[], metavar="PACKAGE/FOLDER",
+                        help="folder of a package that is left out")  # fmt: skip
+    asked = parser.parse_args()
+    write_packages(asked.packages, asked.out, asked.without)
+    corpus = corpus_of(find_texts(str(asked.out)))
+    sys.stdout.write(f"{corpus.files} texts, SHA-256 {corpus.digest}\n")
 
 
 if __name__ == "__main__":

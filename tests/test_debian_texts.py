@@ -1,15 +1,12 @@
-"""The script that makes a text of the documentation in unpacked packages."""
+"""Texts of the documentation in unpacked packages."""
 
 import gzip
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT
+from tools.debian_texts import write_texts
 
-SCRIPT = ROOT / "resources" / "sample" / "corpus.py"
 PROSE = "The server reads the file and answers each request in the order in which it came. "
 PAGE = (
     "<html><head><title>No prose</title><style>p { color: red }</style></head><body>"
@@ -41,9 +38,7 @@ def packages(tmp_path) -> Path:
 
 
 def read(packages: Path, out: Path) -> dict[str, str]:
-    subprocess.run(
-        [sys.executable, SCRIPT, "--packages", packages, "--out", out], check=True, timeout=60
-    )
+    write_texts(packages, out)
     return {path.parent.name + "/" + path.name.split("-", 1)[1]: path.read_text("ascii")
             for path in sorted(out.rglob("*.txt"))}  # fmt: skip
 
