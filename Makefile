@@ -12,7 +12,7 @@ HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISP
 XVFB := $(if $(HEADLESS),bash .ci/xvfb.sh)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all findings check format bench wheel clean app-environment test-environment static audit
+.PHONY: help run test test-all findings check format bench docs wheel clean app-environment test-environment docs-environment static audit
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -62,6 +62,11 @@ bench: test-environment ## the benchmarks, each against its baseline, as tables
 		$(XVFB) $(BIN)/python $$script || status=1; \
 	done; exit $$status
 
+# Notebooks are shown as they are: the tests run them.
+docs: docs-environment ## build the pages of the guide, the findings and the code into build/docs
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs/site . build/docs
+	@echo "The first page is $(CURDIR)/build/docs/docs/site/index.html"
+
 wheel: app-environment ## build dist/helixscope-….whl
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	@ls dist/*.whl
@@ -72,6 +77,9 @@ clean: ## remove the environment and all that was built
 
 app-environment:
 	@PYTHON="$(PYTHON)" bash .ci/set-up.sh app
+
+docs-environment:
+	@PYTHON="$(PYTHON)" bash .ci/set-up.sh docs
 
 test-environment:
 	@PYTHON="$(PYTHON)" bash .ci/set-up.sh test

@@ -3,13 +3,14 @@
 #
 #   .ci/set-up.sh app     what the window needs
 #   .ci/set-up.sh test    the test extra too
+#   .ci/set-up.sh docs    what builds the pages, beside one of these
 #
 # PYTHON names the interpreter that makes it. What was installed is written into .venv; with nothing
 # changed since, this takes milliseconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-part=${1:?which part: app or test}
+part=${1:?which part: app, test or docs}
 python=${PYTHON:-python3}
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -31,7 +32,7 @@ fi
 wanted=$({ pwd; cat pyproject.toml constraints.txt; } | cksum)
 installed() { [ "$(cat ".venv/installed-$1" 2>/dev/null)" = "$wanted" ]; }
 
-if installed test || { [ "$part" = app ] && installed app; }; then
+if installed "$part" || { [ "$part" = app ] && installed test; }; then
   ! .venv/bin/python -c '' 2>/dev/null || exit 0
 fi
 
@@ -43,9 +44,12 @@ fi
 case $part in
   app) what=.[files,gguf,survey] ;;
   test) what=.[files,gguf,survey,test] ;;
+  docs) what=.[files,gguf,notebook,docs] ;;
 esac
 printf 'Installing into .venv; the first time this takes a few minutes.\n'
-rm -f .venv/installed-*
+for one in app test docs; do
+  installed "$one" || rm -f ".venv/installed-$one"
+done
 .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \
   -c constraints.txt -e "$what" </dev/null
 if [ "$part" = test ]; then

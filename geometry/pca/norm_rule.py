@@ -31,7 +31,7 @@ def outlyingness(W_pos: npt.ArrayLike, *, centred: bool = False) -> Array:
     Returns
     -------
     (n_positions,) float64
-        The greater of |ln(norm_i / m_i)| / 0.3 and the same of norms about the mean row over
+        The greater of ``|ln(norm_i / m_i)|`` / 0.3 and the same of norms about the mean row over
         0.4, m_i as in :func:`log_ratios`; finite, without a unit. Outliers are above 1. The
         norms about the mean row do not change with a vector added to all rows, so what stands
         out there still does.
