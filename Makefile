@@ -72,7 +72,7 @@ wheel: app-environment ## build dist/helixscope-….whl
 	@ls dist/*.whl
 
 clean: ## remove the environment and all that was built
-	rm -rf .venv build dist *.egg-info $(PICTURE) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
+	rm -rf .venv build dist docs/site/generated *.egg-info $(PICTURE) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 app-environment:
