@@ -321,7 +321,12 @@ def render(
 @app.command(help=REPORT_HELP)
 def report(
     source: SourceArgument,
-    out: Annotated[Path, typer.Option(help="Output folder; created if necessary.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Output folder; created if necessary. “-” prints report.json, without figures."
+        ),
+    ],
     positions: Positions = None,
     layer: Annotated[int, typer.Option(min=0, help="Layer of overlaps and kernels.")] = 0,
     rank: Annotated[
@@ -369,7 +374,9 @@ def report(
     from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
     shown, table = parse_positions(positions), chosen(table, family, first_rows)
-    request = ReportRequest(out, shown, layer, rank, after, fold_ln, figures, effects)
+    folder = None if str(out) == "-" else out
+    figures = figures and folder is not None
+    request = ReportRequest(folder, shown, layer, rank, after, fold_ln, figures, effects)
     beside = beside or []
     with _plain_errors(), progress_bar(request.n_steps + 1 + len(beside)) as step:
         model, *group = open_each(step, [source, *beside], table, offline, whole, fresh)
@@ -379,6 +386,9 @@ def report(
             with threads_for(model.d_model):
                 for message, work in files.steps():
                     step(message, work)
+    if folder is None:
+        result(files.text)
+        return
     if files.skipped:
         say(skipped_text(files.skipped))
     n_figures = f" and {len(files.written)} files of figures" if figures else ""
@@ -391,23 +401,30 @@ def models(
         str | None,
         typer.Option(metavar="TEXT", help="Search the Hub for models with TEXT in their names."),
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, for other programs.")
+    ] = False,
     offline: Offline = False,
 ) -> None:
     """List a selection of models: bundled, installed, cached or online.
 
     Opening a model that is online downloads its position table, not the whole checkpoint.
     """
-    from gui.commands.model_tables import catalogue_table, search_table
+    import json
+
+    from gui.commands.model_tables import FOUND, LISTED, as_table, found_models, listed_models
 
     with _plain_errors():
         if search is None:
-            print_table(*catalogue_table())
-            return
-        with progress_bar(1) as step:
-            work = partial(search_table, search, offline=offline, on_progress=step.report)
-            titles, rows = step("Searching the Hub", work)
-    if rows:
-        print_table(titles, rows)
+            records, columns = listed_models(), LISTED
+        else:
+            with progress_bar(1) as step:
+                work = partial(found_models, search, offline=offline, on_progress=step.report)
+                records, columns = step("Searching the Hub", work), FOUND
+    if as_json:
+        result(json.dumps(records, ensure_ascii=False, indent=1))
+    elif records:
+        print_table(*as_table(records, columns))
     else:
         note(f"No model on the Hub has {search!r} in its name.")
 

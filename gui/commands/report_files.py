@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from gui.panels.kit.views import Reported
 
 FORMATS = ("png", "svg")
+_ENCODER = json.JSONEncoder(allow_nan=False, ensure_ascii=False, indent=1)
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
     """Options of a report."""
 
-    folder: Path  # Output folder; created if necessary
+    folder: Path | None  # Output folder, created if necessary; None to write no files
     positions: tuple[int, int] | None = None  # Inclusive range, or None for 1 to the last
     layer: int = 0  # Layer of overlaps and kernels
     rank: int | None = None  # This and `after`: as in :func:`geometry.claims.report.report`
@@ -107,6 +108,11 @@ class ReportFiles:
         """What is in report.json."""
         return self._json
 
+    @property
+    def text(self) -> str:
+        """The text of report.json, without the end of its last line."""
+        return _ENCODER.encode(self._json)
+
     @cached_property
     def _measured(self) -> Measurements:
         return Measurements(self._model, self._request.scope)
@@ -118,9 +124,10 @@ class ReportFiles:
         for entry in PANELS.values():
             if entry.section:
                 self._json[entry.name] = self._section(entry)
-        with writing(self._request.folder):
-            self._request.folder.mkdir(parents=True, exist_ok=True)
-        self._write_json()
+        if self._request.folder is not None:
+            with writing(self._request.folder):
+                self._request.folder.mkdir(parents=True, exist_ok=True)
+            self._write_json()
 
     def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
         """Return a panel's section; None, with the reason in ``missing``, if there is none."""
@@ -150,9 +157,8 @@ class ReportFiles:
 
     def _write_numbers(self, path: Path) -> None:
         """Write the numbers while they are encoded: the whole text would take twice the memory."""
-        encoder = json.JSONEncoder(allow_nan=False, ensure_ascii=False, indent=1)
         with whole_text(path) as file:
-            file.writelines(encoder.iterencode(self._json))
+            file.writelines(_ENCODER.iterencode(self._json))
             file.write("\n")
 
     def _draw(self, name: str) -> None:
@@ -203,6 +209,7 @@ class ReportFiles:
         self.written.append(name)
 
     def _write(self, name: str, write: Callable[[Path], object]) -> None:
+        assert self._request.folder is not None
         path = self._request.folder / name
         with writing(path):
             write(path)

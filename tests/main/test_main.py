@@ -420,6 +420,21 @@ def test_models(capsys):
         assert words in listing
 
 
+def test_models_for_other_programs(capsys):
+    assert run("models", "--json") == 0
+    models = {one["model"]: one for one in json.loads(capsys.readouterr().out)}
+    sample, online = models["sample"], models["openai-community/gpt2-xl"]
+    assert (sample["n_positions"], sample["state"], sample["download_bytes"]) == (256, "bundled", 0)
+    assert (online["d_model"], online["download_bytes"]) == (1600, 4 * 1024 * 1600)
+
+
+def test_a_report_for_other_programs(table, tmp_path, capsys):
+    assert run("report", table, "--out", tmp_path, "--rank", "3", "--no-figures") == 0
+    capsys.readouterr()
+    assert run("report", table, "--out", "-", "--rank", "3") == 0
+    assert capsys.readouterr().out == (tmp_path / "report.json").read_text("utf-8")
+
+
 def test_version(capsys):
     assert run("--version") == 0
     assert capsys.readouterr().out.startswith("helixscope 0.")
