@@ -16,6 +16,7 @@ from gui.window.actions import COMMANDS
 from gui.window.arrangement.docks import DOCKS
 from main import app
 from tests.scripts import run_script
+from tools.make_man import PAGE, man_page
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "resources" / "guide"
@@ -81,6 +82,10 @@ def test_a_page_that_a_script_writes_is_what_it_writes(name):
     made = importlib.import_module(f"tools.make_{name}")
 
     assert (GUIDE / f"{name}.md").read_text("utf-8") == getattr(made, f"{name}_page")()
+
+
+def test_the_manual_page_is_what_its_script_writes():
+    assert PAGE.read_text("utf-8") == man_page()
 
 
 def test_the_page_of_files_has_every_suffix_that_is_opened():
