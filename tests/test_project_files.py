@@ -27,5 +27,14 @@ def test_each_version_has_a_section_that_can_be_read():
     assert titles[0] == "[Unreleased]" or titles[0].startswith(f"[{version()}] - ")
 
 
+def test_the_licences_are_those_of_the_pinned_packages():
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    listed = dict(re.findall(r"^\| ([\w.-]+) \| (\d\S*) \|", page, flags=re.MULTILINE))
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    pins = dict(line.lower().split("==") for line in lines if "==" in line)
+    assert {name: pins.get(name.lower()) for name in listed} == listed
+    assert listed.keys() >= {"vtk", "torch", "PySide6_Essentials", "pyarrow", "dask"}
+
+
 def test_the_first_page_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120

@@ -1,0 +1,84 @@
+"""Make the page of the licences of all packages that Helixscope is installed with.
+
+    python -m tools.make_licences [FILE]
+
+FILE is docs/licences.md unless another is named. Names, versions and licences are those in the
+environment, by the packages' own metadata.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
+EXTRAS = ("files", "gguf", "notebook", "survey")
+PREFIX = "License :: OSI Approved :: "
+INTRODUCTION = """\
+# Licences
+
+Helixscope is under the [MIT licence](../LICENSE). The packages that it is installed with, with
+their extras, those that these require included, on Linux with the versions of `constraints.txt`.
+Wheels may hold libraries under further licences, which are in the folders of the packages'
+metadata: imageio-ffmpeg holds FFmpeg, which is under the GPL, and PySide6 Qt, which is under the
+LGPL.
+
+`tools/make_licences.py` generates this page from the packages' metadata.
+
+| package | version | licence |
+|---|---|---|
+"""
+
+
+def licences_page() -> str:
+    """Return the page."""
+    packages = {canonicalize_name(one.name): one for one in _required()}
+    rows = (
+        f"| {package.name} | {package.version.partition('+')[0]} | {_licence(package)} |"
+        for _, package in sorted(packages.items())
+    )
+    return INTRODUCTION + "\n".join(rows) + "\n"
+
+
+def _required() -> Iterator[Distribution]:
+    """Yield what is installed because Helixscope, or what it requires, requires it."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [("helixscope", extra) for extra in ("", *EXTRAS)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:  # for another system
+            continue
+        if name != "helixscope" and (name, "") == (name, extra):
+            yield package
+        for text in package.requires or ():
+            wanted = Requirement(text)
+            if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
+                own = canonicalize_name(wanted.name)
+                waiting += [(own, one) for one in ("", *wanted.extras)]
+
+
+def _licence(package: Distribution) -> str:
+    metadata = package.metadata
+    if expression := metadata.get("License-Expression"):
+        return str(expression)
+    named = [
+        value.removeprefix(PREFIX)
+        for value in metadata.get_all("Classifier") or ()
+        if value.startswith(PREFIX)
+    ]
+    text = str(metadata.get("License") or "").strip()
+    return "; ".join(named) or (text.splitlines()[0] if text else "not named")
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1] if len(sys.argv) > 1 else PAGE).write_text(licences_page(), "utf-8")
