@@ -1,22 +1,13 @@
 """The first table of the findings, of tables that are helices or not, made again by its command."""
 
 import json
-import re
 
 import pytest
 
-from tests.command_line import ROOT, run
-from tests.main.test_main_findings import agrees
+from tests.command_line import run
+from tests.findings import agrees, numbers, tables
 
-FINDINGS = (ROOT / "docs" / "findings.md").read_text("utf-8")
-SECTION = FINDINGS.partition("## Which tables are helices")[2].partition("\n## ")[0]
-TITLES, _, *ROWS = (
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in SECTION.splitlines()
-    if line.startswith("|")
-)
-PRINTED = [dict(zip(TITLES, row, strict=True)) for row in ROWS]
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
+(PRINTED,) = tables("Which tables are helices")
 KINDS = {"phase": "random phases", "band": "flat bands"}
 """Words for the kinds of random curves that decide."""
 
@@ -53,6 +44,6 @@ def test_a_row_is_what_the_command_writes(row, sources, tmp_path):
         assert row["turns"] == "–"
         expected.append(shape["evidence"]["B"])
     titles = ("strength", "p, corrected", "turns", "B")
-    printed = [number for title in titles for number in NUMBER.findall(row[title])]
+    printed = [number for title in titles for number in numbers(row[title])]
     for text, value in zip(printed, expected, strict=True):
         assert agrees(text, value), (text, value)
