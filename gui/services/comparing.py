@@ -249,13 +249,13 @@ class Comparing:
         self.add(source, table=table, if_there=True, in_grid=in_grid)
 
     def add_all(self, sources: Iterable[str | Source]) -> None:
-        """Add models, except those already in the list."""
+        """Add models, except those already in the list; if the grid is full, a notice says so."""
         with self.step("adding models"):
             for source in map(Source.of_any, sources):
                 key = self.find(source)
-                if key is None and self.room:
+                if key is None:
                     self.add_source(source)
-                elif key is not None:
+                else:
                     self.give_view(key)
                     self.retry(key)
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication, QMenu
 
+from geometry.models.sources.source import Source
 from gui.services.jobs.jobs import gui_first
 from gui.style.listening import Listening
 from gui.style.theme import Theme, ThemeChoice
@@ -298,18 +298,17 @@ class MainWindow(HostWindow):
         return past_hidden(self, partial(super().focusNextPrevChild, forward))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if self._dropped(event) is not None:
+        if _dropped(event):
             _accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        path = self._dropped(event)
-        if path is not None:
+        sources = [*dict.fromkeys(map(Source.parse, _dropped(event)))]
+        if sources:
             _accept_copy(event)
-            self.controller.open(str(path))
-
-    def _dropped(self, event: QDropEvent) -> Path | None:
-        urls = event.mimeData().urls()
-        return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+        if len(sources) == 1:
+            self.controller.open(sources[0])
+        elif sources:
+            self.side_by_side.show_several("dropped models", sources)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self.may_close():
@@ -336,6 +335,16 @@ class MainWindow(HostWindow):
             panel.release()
         self.grid.release()
         super().closeEvent(event)
+
+
+def _dropped(event: QDropEvent) -> list[str]:
+    """Return the paths of the files and folders that are dropped, and the pages of models."""
+    urls = event.mimeData().urls()
+    pages = (url.toString() for url in urls if not url.isLocalFile())
+    return [
+        *(url.toLocalFile() for url in urls if url.isLocalFile()),
+        *(page for page in pages if Source.parse(page).kind == "hub"),
+    ]
 
 
 def _accept_copy(event: QDropEvent) -> None:

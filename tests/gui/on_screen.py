@@ -43,10 +43,11 @@ def turn_wheel(
     QApplication.sendEvent(widget, event)
 
 
-def drop(window: QWidget, path: Path) -> None:
-    """Drop a file or folder onto a window."""
+def drop(window: QWidget, *things: Path | str) -> None:
+    """Drop files, folders and addresses onto a window."""
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
+    paths = (QUrl(one) if isinstance(one, str) else QUrl.fromLocalFile(str(one)) for one in things)
+    data.setUrls(list(paths))
     copied, button = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
     at, how = QPoint(400, 300), (copied, data, button, Qt.KeyboardModifier.NoModifier)
     enter = QDragEnterEvent(at, *how)

@@ -39,7 +39,7 @@ class SideBySide:
     def __init__(self, window: HostWindow, theme: Theme) -> None:
         self._window = window
         self._comparing = window.controller.comparing
-        self._others: tuple[Source | None, list[Source]] = None, []
+        self._others: tuple[Source | None, Sequence[Source]] = None, ()
         self._failed: Notice | None = None  # The notice if the first one failed
         self._name = NINE
         self._waiting = Listening()
@@ -123,13 +123,10 @@ class SideBySide:
                 "Turn off “Work offline” in the File menu and try again.",
             )
             return
-        self._show(NINE, here)
+        self.show_several(NINE, here)
 
-    def show_several(self, sources: Sequence[Source]) -> None:
-        """Replace the models side by side, such as by checkpoints of a survey."""
-        self._show("checkpoints of a survey", list(sources))
-
-    def _show(self, name: str, sources: list[Source]) -> None:
+    def show_several(self, name: str, sources: Sequence[Source]) -> None:
+        """Replace the models side by side, as a step of undo with a name."""
         session, controller = self._window.session, self._window.controller
         self._name = name
         self._waiting.stop()
@@ -155,7 +152,7 @@ class SideBySide:
             self._wait()
         self._window.controller.choose_table(notice, table)
 
-    def _add_all(self, sources: list[Source]) -> None:
+    def _add_all(self, sources: Sequence[Source]) -> None:
         with self._comparing.step(self._name, renames=True):
             self._comparing.clear()
             self._comparing.add_all(sources)
@@ -163,7 +160,7 @@ class SideBySide:
     def _on_first_shown(self) -> None:
         self._waiting.stop()
         model, (first, sources) = self._window.session.model, self._others
-        self._others = None, []
+        self._others = None, ()
         if model is not None and model.source == first:
             self._add_all(sources)
 

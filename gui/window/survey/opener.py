@@ -126,7 +126,8 @@ class SurveyOpener:
 
     def _show_checkpoints(self, sources: tuple[str, ...]) -> None:
         if self._may_access(sources):
-            self._with_tables(sources, self._side_by_side.show_several)
+            show = partial(self._side_by_side.show_several, "checkpoints of a survey")
+            self._with_tables(sources, show)
 
     def _may_access(self, sources: tuple[str, ...]) -> bool:
         """Return whether paths in the survey may be accessed; otherwise show a notice."""

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 from safetensors.numpy import save_file
 
+from geometry.models.sources.source import Source
 from geometry.pca.pca import fit_pca
 from gui.window.main_window import TITLE_BAR, first_size
 from tests.gui.on_screen import drop
@@ -45,6 +46,34 @@ def test_dropped_file_is_copied(window, qtbot, settle, write_table):
     for event in (QDragEnterEvent(at, *how), QDropEvent(QPointF(at), *how)):
         QApplication.sendEvent(window.windowHandle(), event)
         assert not event.isAccepted()
+
+
+def test_several_that_are_dropped_are_compared(window, settle, write_table):
+    session = window.session
+    first, second, third = (write_table(name=name) for name in ("first", "second", "third"))
+    drop(window, first, second, second)
+    settle()
+    assert [one.name for one in session.open_models] == ["first", "second"]
+    assert session.model.name == "first"
+    drop(window, third, first)  # instead of those beside the open one
+    settle()
+    assert [one.name for one in session.open_models] == ["first", "third"]
+    window.undo.undo()
+    settle()
+    assert [one.name for one in session.open_models] == ["first", "second"]
+
+
+def test_the_page_of_a_model_can_be_dropped(window, settle):
+    window.session.offline = True
+    drop(window, "https://huggingface.co/openai-community/gpt2-xl")
+    settle()
+    assert window.session.notice.source == Source.parse("openai-community/gpt2-xl")
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/a.safetensors")])  # nothing is downloaded from there
+    how = (Qt.DropAction.CopyAction, data, LEFT, NONE)
+    entered = QDragEnterEvent(QPoint(400, 300), *how)
+    QApplication.sendEvent(window, entered)
+    assert not entered.isAccepted()
 
 
 def test_the_first_window_is_no_larger_than_the_screen(window):

@@ -72,7 +72,7 @@ def test_the_open_model_and_those_beside_it(window, settle, choose, bare, qtbot)
 
 def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare, write_table):
     session, table = window.session, str(write_table())
-    window.side_by_side.show_several([Source.parse(bare[0]), Source.parse(table)])
+    window.side_by_side.show_several("comparing", [Source.parse(bare[0]), Source.parse(table)])
     settle()
     choose(2)
     assert session.model.source.text == bare[0]
@@ -81,7 +81,9 @@ def test_what_waited_for_the_choice_is_shown_beside(window, settle, choose, bare
 
 def test_what_waited_is_forgotten_with_its_notice(window, settle, choose, bare, write_table):
     session = window.session
-    window.side_by_side.show_several([Source.parse(bare[0]), Source.parse(str(write_table()))])
+    window.side_by_side.show_several(
+        "comparing", [Source.parse(bare[0]), Source.parse(str(write_table()))]
+    )
     settle()
     session.notice = None
     window.controller.open(bare[0])
