@@ -6,6 +6,7 @@ if __name__ == "__main__":  # before anything else is imported
     helixscope.begin()
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -88,6 +89,9 @@ CHECK_S = 3.0
 """How long the sources of a window are checked before it appears."""
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
+COMPLETING = "_HELIXSCOPE_COMPLETE"
+"""Variable of the environment with which a shell asks for completions."""
+
 app = typer.Typer(
     name="helixscope",
     help="A desktop microscope for positional embeddings. Without a command: open.",
@@ -108,6 +112,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         from multiprocessing import freeze_support
 
         freeze_support()
+    if COMPLETING in os.environ:  # the shell reads what is printed, and gives no arguments
+        app(args=[], prog_name="helixscope")
     with plain_output(), orderly_end(), home_provided():
         _run(with_default_command(sys.argv[1:] if arguments is None else arguments))
     raise AssertionError("typer's app exits by itself")

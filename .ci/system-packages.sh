@@ -5,7 +5,7 @@
 #   .ci/system-packages.sh xvfb       for the window without a display
 #   .ci/system-packages.sh tests      for the tests: that, a browser that opens what is exported, and
 #                                     the sources of locales
-#   .ci/system-packages.sh all-tests  for the slow ones too: that, and a Wayland compositor
+#   .ci/system-packages.sh all-tests  for the slow ones too: that, a Wayland compositor and shells
 #
 # PYTHON names the interpreter that makes the environment. What is missing is installed with apt-get
 # as root or by a sudo that asks for no password; elsewhere the exact line to run is printed and the
@@ -51,10 +51,12 @@ if [[ ${1:-} = *tests ]]; then
 fi
 
 if [ "${1:-}" = all-tests ]; then
-  if ! command -v weston >/dev/null; then
-    missing+=(weston)
-    packages+=(weston)
-  fi
+  for one in weston zsh fish; do
+    if ! command -v "$one" >/dev/null; then
+      missing+=("$one")
+      packages+=("$one")
+    fi
+  done
   if ! command -v Xwayland >/dev/null; then
     missing+=(Xwayland)
     packages+=(xwayland)
