@@ -359,9 +359,9 @@ class PaintedTable(_OnScreen, QWidget):
         rows = len(self.part.rows) * self.widget.verticalHeader().defaultSectionSize()
         return QSize(super().sizeHint().width(), titles + rows)
 
-    def fit(self, room: int) -> None:
-        """Adapt to the width of the panel in pixels."""
-        self.widget.fit(room)
+    def fit(self, room: int, *, alone: bool = False) -> None:
+        """Adapt to the width of the panel in pixels, with or without plots beside the table."""
+        self.widget.fit(room, alone=alone)
         self.setVisible(not self.widget.isHidden())
 
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
@@ -587,6 +587,10 @@ class PaintedRow(QWidget):
         if rows != self._placed:
             self._clear_rows()
             self._place(rows)
+        for row in rows:
+            visible = [part for part, _ in row if not part.isHidden()]
+            if len(visible) == 1 and isinstance(visible[0], PaintedTable):
+                visible[0].fit(self.width(), alone=True)
         self._share_height()
 
     def _place(self, rows: list[list[tuple[QWidget, int]]]) -> None:

@@ -37,21 +37,27 @@ class ChoiceTable(PositionTableView):
         self, columns: Sequence[Column], tip: str, spare: Sequence[int], *, scrolls_from: int = 3
     ) -> None:
         super().__init__(columns, tip, scrolls_from=scrolls_from)
-        self._columns, self._spare = tuple(columns), tuple(spare)
+        self._spare = tuple(spare)
 
-    def fit(self, room: int) -> None:
-        """Adapt to a panel's width; a very narrow one has no table."""
+    def fit(self, room: int, *, alone: bool = False) -> None:
+        """Adapt to a panel's width; a very narrow one has no table.
+
+        Parameters
+        ----------
+        room
+            The panel's width in pixels.
+        alone
+            Whether nothing stands beside the table, so that it may be as wide as the panel.
+        """
         self.setHidden(room < MIN_WIDTH)
-        hidden, width = set(self._spare), sum(column.width for column in self._columns)
-        if room >= NARROW:
-            hidden.clear()
-            for number in self._spare:
-                if width + SCROLL_BAR > SHARE * room:
-                    hidden.add(number)
-                    width -= self._columns[number].width
-        for number in range(len(self._columns)):
+        share = 1.0 if alone else SHARE * (room >= NARROW)
+        widths, hidden = list(self.widths), set()
+        for number in self._spare:
+            if sum(widths) + SCROLL_BAR > share * room:
+                hidden.add(number)
+                widths[number] = 0
+        for number in range(len(widths)):
             self.setColumnHidden(number, number in hidden)
-        widths = (column.width for i, column in enumerate(self._columns) if i not in hidden)
         self.setFixedWidth(sum(widths) + SCROLL_BAR)
 
     def show_drawn(self, colors: Mapping[int, str]) -> None:

@@ -20,6 +20,8 @@ from gui.style.theme import Theme
 from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row, set_up_rows
 
 ROW_HEIGHT = 20
+MARGINS = 8
+"""Space that Qt keeps free at both sides of a cell's text, together, in pixels."""
 
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
@@ -41,6 +43,12 @@ class PositionTableView(QTableView):
     scrolls_from
         With more rows than this the table may be lower than its rows and scroll; 0 for a table
         that is always shown in full.
+
+    Attributes
+    ----------
+    widths
+        Width of each column in pixels, at least that of its longest number; 0 for one that takes
+        a share of the remaining width.
     """
 
     # The position under the mouse, or None when the mouse has left the rows.
@@ -64,6 +72,7 @@ class PositionTableView(QTableView):
         self._hover: int | None = None
         self._requested: int | None = None
         self._rows = PositionRows(columns, tip, self)
+        self.widths = [column.width for column in columns]
         self.setModel(self._rows)
         self._set_up_look(columns, header)
         self.setMouseTracking(True)
@@ -83,6 +92,7 @@ class PositionTableView(QTableView):
             self.clearSelection()
         resized = len(new) != len(self._rows.rows)
         self._rows.replace(new)
+        self._fit_numbers()
         if resized:
             self._fit_height()
         if self._hover is not None:
@@ -196,6 +206,15 @@ class PositionTableView(QTableView):
             if column.width:
                 titles.resizeSection(i, column.width)
         self._fit_height()
+
+    def _fit_numbers(self) -> None:
+        """Widen columns of numbers that would be elided; long names are elided instead."""
+        measure = self.fontMetrics().horizontalAdvance
+        for at, column in enumerate(self._rows.columns):
+            if column.width and column.title and not column.left:
+                longest = max((row.cells[at] for row in self.rows), key=len, default="")
+                self.widths[at] = max(column.width, measure(longest) + MARGINS)
+                self.setColumnWidth(at, self.widths[at])
 
     def _fit_height(self) -> None:
         count = max(len(self._rows.rows), self._min_rows)

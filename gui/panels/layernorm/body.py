@@ -170,7 +170,6 @@ class InterferenceView(QWidget):
         self.plot.pointHovered.connect(self._on_hovered)
         self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=())
         self.table.setAccessibleName("Similarity of the two sums")
-        self.table.fit(WIDE)
         self.table.chosen.connect(lambda number, _: self.measureChosen.emit(MEASURES[number]))
         self.parts = label(role="small")
         self.parts.setToolTip("Distance between the two tokens, and between the two positions")
@@ -183,6 +182,7 @@ class InterferenceView(QWidget):
         """Show two sums, and the random pairs by one measure."""
         self._result, self._measure = result, choices.measure
         self.table.set_rows(rows(result.similarity))
+        self.table.fit(WIDE)
         self.table.show_drawn({MEASURES.index(choices.measure): self.theme.muted})
         self.parts.setText(distances(result.similarity))
         self._arrange()

@@ -420,7 +420,7 @@ class ShapeNumbers(QWidget):
 
     def fit(self, room: int) -> int:
         """Hide columns that do not fit in a width; return the width of the table."""
-        widths = [column.width for column in COLUMNS]
+        widths = self.table.widths
         for kept in (tuple(range(len(COLUMNS))), NARROW, NARROWEST):
             width = sum(widths[number] for number in kept)
             if width <= room:

@@ -71,3 +71,30 @@ def test_a_few_lines_of_text_leave_the_rest_of_the_height_to_the_plot(row):
     assert few < 120 < 500 < plot
     plot, many = shares(100)
     assert abs(plot - many) < 40
+
+
+def test_a_table_below_the_plots_has_the_columns_that_it_omits_beside_them(row):
+    titles = (Column("entry", "Its number", 60), Column("variance", "Its variance", 300))
+    table = Table("Entries", titles, [Row(0, ("0", "0.5"))], spare=(1,))
+
+    def shown(size):
+        row.resize(*size)
+        row.draw([*plots(0), table])
+        QApplication.processEvents()
+        return not row.painted[1].widget.isColumnHidden(1)
+
+    assert not shown((500, 190))  # beside the plot
+    assert shown((500, 700))
+    assert row.painted[1].widget.width() <= 500
+    assert not shown((500, 190))
+
+
+def test_a_number_is_never_elided(row):
+    titles = (Column("head", "Its number", 44), Column("R²", "Its fit", 44))
+    numbers = ("0.957", "−12,345.678")
+    row.draw([Table("Heads", titles, [Row(at, (str(at), n)) for at, n in enumerate(numbers)])])
+    row.resize(500, 200)
+    QApplication.processEvents()
+    table = row.painted[0].widget
+    assert table.columnWidth(1) >= table.sizeHintForColumn(1) > 44
+    assert table.width() >= table.columnWidth(0) + table.columnWidth(1)
