@@ -139,7 +139,10 @@ class EffectsPanel(PanelSpec[Choices, EffectsResult]):
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Forget the measurement of another model, and the length of its windows."""
-        return replace(super().choices_for(model, choices), length=AUTOMATIC, run=None)
+        return replace(self.choices_for_later_step(model, choices), length=AUTOMATIC)
+
+    def choices_for_later_step(self, model: PositionalModel, choices: Choices) -> Choices:
+        return replace(super().choices_for_later_step(model, choices), run=None)
 
     def choices_for_lesson(self, model: PositionalModel, choices: Choices) -> Choices:
         """Keep a measurement with the initial settings."""

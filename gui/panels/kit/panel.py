@@ -292,9 +292,12 @@ class ResultPanel(Panel):
         self._draws_later = False
 
     def _follow_model(self) -> None:
-        self._followed = model = self.session.model
+        before, model = self._followed, self.session.model
+        self._followed = model
         if model is not None:
-            self.choices = self.spec.choices_for(model, self.choices)
+            same = before is not None and _table_of(before) == _table_of(model)
+            adapt = self.spec.choices_for_later_step if same else self.spec.choices_for
+            self.choices = adapt(model, self.choices)
         self.controls.follow_model(model)
         self._show_choices()
 
@@ -810,3 +813,8 @@ class ResultPanel(Panel):
 def _imported(path: str) -> Any:
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
+
+
+def _table_of(model: PositionalModel) -> tuple[object, ...]:
+    """Return what is the same at each step of a training: the source, and the table's size."""
+    return model.source, model.n_positions, model.d_model

@@ -149,6 +149,10 @@ class PanelSpec(ABC, Generic[C, R]):
         }
         return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
 
+    def choices_for_later_step(self, model: PositionalModel, choices: C) -> C:
+        """Return the choices for a later step of the same training: all that are possible."""
+        return PanelSpec.choices_for(self, model, choices)
+
     def choices_for_lesson(self, model: PositionalModel, choices: C) -> C:
         """Return the choices for a step of a lesson, which changes some: the initial ones."""
         return self.choices_for(model, self.defaults)
