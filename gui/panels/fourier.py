@@ -10,7 +10,7 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
 from geometry.hub.faults import Offline
-from geometry.measures.fourier import TOP, Fourier, PhaseShifts, fourier
+from geometry.measures.fourier import TOP, ColumnSpectra, Fourier, PhaseShifts, fourier
 from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
@@ -81,9 +81,9 @@ class FourierPanel(PanelSpec[Choices, Fourier]):
     meaning = "· frequencies over position"
     explanation = (
         "The amplitude of each frequency in the columns of P over the shown range, and the "
-        "best-fitting sinusoid of each of its strongest directions. On the right, how many tokens "
-        "each head's queries lag behind its keys, at the frequency that the two share most "
-        "strongly."
+        "best-fitting sinusoid of each of its strongest directions. On the right, by which part "
+        "of a period each head's queries lag behind its keys, 360° being a whole one, at the "
+        "frequency that the two share most strongly; the tooltip has the lag in tokens."
     )
     empty = "Open a model to see the frequencies in its positions."
     defaults = Choices()
@@ -180,15 +180,16 @@ print("tokens back", *([] if found.shifts is None else found.shifts.tokens))
 def _spectra(view: FourierView) -> Plot:
     spectra, theme = view.result.spectra, view.theme
     low, high = (spectra.quantile(share) for share in (0.25, 0.75))
-    x, m = spectra.frequency, spectra.positions[1] - spectra.positions[0] + 1
+    m = _length(spectra)
+    x, mean = _below_nyquist(spectra, spectra.mean)
     curves = [
-        Curve(x, spectra.mean, view.ink, width=1.5, label="mean of columns"),
-        Curve(x, low, theme.muted, "dotted", silent=True, label="quartiles"),
-        Curve(x, high, theme.muted, "dotted", silent=True),
+        Curve(x, mean, view.ink, width=1.5, label="mean of columns"),
+        Curve(*_below_nyquist(spectra, low), theme.muted, "dotted", silent=True, label="quartiles"),
+        Curve(*_below_nyquist(spectra, high), theme.muted, "dotted", silent=True),
     ]
     for other in view.others:
         theirs = other.result.spectra
-        curves.append(other.curve(theirs.frequency, theirs.mean, silent=False))
+        curves.append(other.curve(*_below_nyquist(theirs, theirs.mean), silent=False))
 
     def hover(curve: int, index: int) -> str:
         shown = curves[curve]
@@ -198,6 +199,21 @@ def _spectra(view: FourierView) -> Plot:
     x_axis, y_axis = Axis("cycles over the range", log=True), Axis("amplitude", log=True)
     name = "Amplitude of each frequency"
     return Plot(name, x_axis, y_axis, curves, hover=hover, readings=legend_of(curves))
+
+
+def _length(spectra: ColumnSpectra) -> int:
+    """Return the number of positions."""
+    return spectra.positions[1] - spectra.positions[0] + 1
+
+
+def _below_nyquist(spectra: ColumnSpectra, amplitude: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return frequencies and amplitudes below the Nyquist limit, if there are any.
+
+    At the limit, a wave has the same values at every other position, and so only a part of its
+    amplitude can be seen: a drop that is not in the table.
+    """
+    count = max((_length(spectra) - 1) // 2, 1)
+    return spectra.frequency[:count], amplitude[:count]
 
 
 def _waves(view: FourierView) -> Plot:
@@ -227,17 +243,20 @@ def _waves(view: FourierView) -> Plot:
 
 def _heads(view: FourierView, shifts: PhaseShifts) -> Plot:
     known = np.flatnonzero(np.isfinite(shifts.tokens))
-    curve = Curve(known, shifts.tokens[known], view.ink, dots=True)
+    # In tokens, a head with a slow wave would set the scale of all.
+    degrees = 360 * shifts.tokens * shifts.cycles / _length(view.result.spectra)
+    curve = Curve(known, degrees[known], view.ink, dots=True, joined=False)
 
     def hover(_: int, index: int) -> str:
         head = int(known[index])
         direction = "back" if shifts.tokens[head] >= 0 else "ahead"
         tokens = format_number(abs(float(shifts.tokens[head])), 1)
         cycles, r2 = format_cycles(shifts.cycles[head]), format_number(shifts.r2[head], 2)
-        return f"head {head} · {tokens} tokens {direction} · {cycles} cycles · R² {r2}"
+        shift = f"{format_number(degrees[head], 0)}°, {tokens} tokens {direction}"
+        return f"head {head} · {shift} · {cycles} cycles · R² {r2}"
 
     x_axis = Axis(f"head of layer {shifts.layer}", whole=True)
-    y_axis = Axis("query behind key (tokens)")
+    y_axis = Axis("query behind key (°)")
     name = "Phase shift of each head"
     return Plot(name, x_axis, y_axis, [curve], [Rule(0.0)], hover, over="number", min_width=640)
 
@@ -268,7 +287,12 @@ def _scope(view: FourierView) -> str:
     scope = f"{ranged(view.model, view.result.positions)} · strongest direction: {_wave(view)}"
     if shifts is None or not np.isfinite(shifts.tokens).any():
         return f"{scope} · no phase shifts: {view.result.missing}" if view.result.missing else scope
-    head = int(np.nanargmax(shifts.r2))
+    # A bound is no frequency, so it has no phase either.
+    bound = np.array([is_bound(cycles) for cycles in shifts.cycles])
+    found = np.where(bound, np.nan, shifts.r2)
+    if np.isnan(found).all():
+        return scope
+    head = int(np.nanargmax(found))
     tokens, r2 = (format_number(float(v[head]), n) for v, n in ((shifts.tokens, 1), (shifts.r2, 2)))
     best = f"most wavelike head of layer {shifts.layer}: {head}, {tokens} tokens (R² {r2})"
     return f"{scope} · {best}"

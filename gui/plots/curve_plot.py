@@ -294,7 +294,7 @@ class CurvePlot(PlotWidget):
 
     def _draw_lines(self) -> None:
         for item, curve in zip(self._items, self.curves, strict=True):
-            style = STYLES[curve.style]
+            style = STYLES[curve.style] if curve.joined else Qt.PenStyle.NoPen
             item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
 
     def _draw_points(self) -> None:

@@ -202,7 +202,7 @@ def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
         curve.y[shown],
         color=curve.color,
         linewidth=PIXELS * (curve.width + 0.3),
-        linestyle=STYLES[curve.style],
+        linestyle=STYLES[curve.style] if curve.joined else "none",
         label=curve.label or "_",
         marker="." if curve.dots else "",
         markersize=3,

@@ -39,6 +39,7 @@ class Curve:
     name: str = ""
     label: str = ""  # Label in a legend; "" for none
     dots: bool = False  # Whether each point has a dot
+    joined: bool = True  # Whether a line joins the points
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -87,10 +87,10 @@ class View(Generic[C, R]):
 
     @property
     def spare_colors(self) -> tuple[str, ...]:
-        """Colours of several further curves, none of a model; at least one."""
-        colors = SERIES[self.theme.name][1:]
-        taken = {self.ink, *(other.color for other in self.others)}
-        return tuple(color for color in colors if color not in taken) or colors
+        """Distinct colours of several further curves: first those that no model has."""
+        colors = (color for color in SERIES[self.theme.name][1:] if color != self.ink)
+        taken = {other.color for other in self.others}
+        return tuple(sorted(colors, key=taken.__contains__))
 
     @property
     def row(self) -> str:
