@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import FileChanged
-from geometry.measures.neighbours import position_details
 from geometry.models.sources.source import Source
 from gui.scene.shown_range import inside
 from gui.services.alignment import CurveAligner
@@ -21,6 +20,7 @@ from gui.services.answers import Answers
 from gui.services.changed_files import ChangedFiles
 from gui.services.checkpoint_download import CheckpointDownload
 from gui.services.comparing import Comparing
+from gui.services.describing import Describing
 from gui.services.fetching import Fetching
 from gui.services.hub_search import HubSearch
 from gui.services.jobs.jobs import Job, Jobs, P, T
@@ -84,6 +84,7 @@ class Controller:
         )
         self.answers = Answers(session, jobs, on_changed=self.changed_files.look)
         self._timeline = TimelineFollower(session)
+        self._describing = Describing(session, jobs)
         self.hub_search = HubSearch(session, jobs, self.fetching, self._fail)
         self.reopening = Reopening(session, self.opening, self.comparing)
         # Set by the window, which shows surveys in a separate window.
@@ -93,8 +94,6 @@ class Controller:
         events = session.events
         self._listening = Listening()
         for signal, slot in (
-            (events.curve, self._describe_selection),
-            (events.selection, self._describe_selection),
             (events.prompt, self.prompting.tokenize),
             (events.offline, self._on_offline_changed),
         ):
@@ -107,6 +106,7 @@ class Controller:
         self.prompt_running.close()
         self.answers.close()
         self._timeline.close()
+        self._describing.close()
         self.comparing.close()
         self._aligner.close()
         self.gatherer.close()
@@ -395,15 +395,6 @@ class Controller:
         current = self.session.current
         target = first if current is None else min(max(current + step, 0), end)
         self.select((target,))
-
-    def _describe_selection(self) -> None:
-        session = self.session
-        if session.model is None or session.pca is None or session.current is None:
-            session.details = None
-            return
-        session.details = position_details(
-            session.model.W_pos, session.pca, session.current, session.components
-        )
 
     def show_guide(self, slot: str, guide: Guide | None) -> None:
         """Draw a panel's guide beside the curve, replacing its previous one."""

@@ -55,7 +55,14 @@ class PairMeasuring:
         self._session = session
         self._listening = Listening()
         events = session.events
-        for signal in (events.curve, events.selection, events.measure, events.outside):
+        for signal in (
+            events.curve,
+            events.selection,
+            events.measure,
+            events.outside,
+            events.snapshot,
+            events.timeline,
+        ):
             self._listening.to(signal, self._measure)
 
     def close(self) -> None:
@@ -65,7 +72,9 @@ class PairMeasuring:
     def _measure(self) -> None:
         session, pair = self._session, None
         model, curve, chosen = session.model, session.curve, session.selection[-2:]
-        if model is not None and curve is not None and len(chosen) == 2:
+        # A step of a training has other rows, which are read from its file.
+        of_model = session.shown_timeline is None
+        if model is not None and curve is not None and of_model and len(chosen) == 2:
             first, second = chosen
             if max(chosen) < model.n_positions:
                 pair = pair_distance(model.W_pos, curve.pca, (first, second), curve.components)

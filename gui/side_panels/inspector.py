@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QStackedWidget, QWidget
@@ -96,7 +97,9 @@ class InspectorPanel(Panel):
             self.listen(event, self._show_all)
         self.listen_throttled(events.details, self._on_details_changed)
         self.listen(events.tokens, self._on_tokens_changed)
-        self.listen(events.norms, self._on_norms_changed)
+        for event in (events.norms, events.timeline):
+            self.listen(event, self._on_norms_changed)
+        self.listen_throttled(events.snapshot, self._on_norms_changed)
         self.listen_throttled(events.positions, self._show_flags)
         self.listen(events.hover, self._show_tints)
         self.listen_throttled(events.pair, self._show_pair)
@@ -144,7 +147,7 @@ class InspectorPanel(Panel):
             return
         self._details = None
         self._show_position(current)
-        self.card.show_numbers(None, self.session.components, 0)
+        self.card.show_numbers(None, self.session.shown_components, 0)
         self._show_flags()
         self.copy.setEnabled(False)
         for table in (self.beside, self.nearest):
@@ -215,7 +218,7 @@ class InspectorPanel(Panel):
         self._details = details
         fitted = len(self.session.pca.components) if self.session.pca is not None else 0
         self._show_position(current)
-        self.card.show_numbers(details, self.session.components, fitted)
+        self.card.show_numbers(details, self.session.shown_components, fitted)
         self._show_flags()
         self.copy.setEnabled(True)
         for table, near in ((self.beside, details.neighbours), (self.nearest, details.nearest)):
@@ -225,7 +228,8 @@ class InspectorPanel(Panel):
         shown = self._details.position if self._details is not None else self.session.current
         if shown is not None:
             norms = self.session.norms
-            outlier = norms is not None and shown in norms.outliers
+            of_model = self.session.shown_timeline is None
+            outlier = of_model and norms is not None and shown in norms.outliers
             self.card.show_flags(shown, self.session.positions, outlier)
 
     def _show_list(self) -> None:
@@ -251,9 +255,9 @@ class InspectorPanel(Panel):
         self.listed.set_tints(hover, selection[-1:], self.theme)
 
     def _listed_row(self, position: int) -> Row:
-        norms, label = self.session.norms, self.session.label_at(position)
-        known = norms is not None and position < len(norms.values)
-        norm = format_number(float(norms.values[position])) if norms is not None and known else "–"
+        norms, label = shown_norms(self.session), self.session.label_at(position)
+        known = norms is not None and position < len(norms)
+        norm = format_number(float(norms[position])) if norms is not None and known else "–"
         return Row(position, (str(position), label or "", norm, REMOVE))
 
     def _lay_out(self) -> None:
@@ -355,7 +359,7 @@ def _button(text: str, tip: str) -> QPushButton:
 def details_text(session: Session, details: PositionDetails) -> str:
     """Return the numbers of one position, one quantity per line, in full precision."""
     fitted = len(session.pca.components) if session.pca is not None else 0
-    shown = [c for c in session.components if c <= fitted]
+    shown = [c for c in session.shown_components if c <= fitted]
     text = session.text_at(details.position)
     lines = [("position", str(details.position))]
     if text is not None:
@@ -375,13 +379,22 @@ def details_text(session: Session, details: PositionDetails) -> str:
 
 def selection_text(session: Session) -> str:
     """Return the selected positions as a table: position, token or label, norm."""
-    norms = session.norms
-    norm_title = "norm (row-centred)" if norms is not None and norms.centred else "norm"
+    norms, centred = shown_norms(session), session.norms is not None and session.norms.centred
+    norm_title = "norm (row-centred)" if centred else "norm"
     text = f"position\t{_title(session)}\t{norm_title}\n"
     for position in sorted(session.selection):
-        norm = _number(float(norms.values[position])) if norms is not None else ""
+        norm = _number(float(norms[position])) if norms is not None else ""
         text += f"{position}\t{_one_cell(session.text_at(position) or '')}\t{norm}\n"
     return text
+
+
+def shown_norms(session: Session) -> np.ndarray | None:
+    """Return (n_positions,) norms of what is shown; None if unknown, as of a centred step."""
+    norms, timeline = session.norms, session.shown_timeline
+    if timeline is None or session.snapshot is None:
+        return None if norms is None else norms.values
+    centred = norms is not None and norms.centred
+    return None if centred else timeline.timelapse.norms[session.snapshot]
 
 
 def _title(session: Session) -> str:

@@ -29,6 +29,7 @@ from gui.state.fields import (
     traits_of,
 )
 from gui.state.guides import same_basis
+from gui.state.timeline import columns_for
 from gui.state.values import (
     LINE_WIDTH,
     LINE_WIDTHS,
@@ -387,6 +388,13 @@ class Session(ViewState, Documents, Results, Messages):
             return None
         fits = curve.pca.positions == timeline.positions and 0 <= snapshot < timeline.n_snapshots
         return timeline if fits else None
+
+    @property
+    def shown_components(self) -> tuple[int, ...]:
+        """The components on the axes, from 1; those of a snapshot are the first three."""
+        if self.shown_timeline is None:
+            return self.components
+        return tuple(column + 1 for column in columns_for(self.components))
 
     @property
     def shown_guides(self) -> tuple[Guide, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from geometry.measures.neighbours import PositionDetails, position_details
+from geometry.pca.pca import fit_pca
 from gui.style.theme import format_count, format_number, format_percent, format_rough
 
 if TYPE_CHECKING:
@@ -57,6 +59,19 @@ class TrainingTimeline:
         if history.losses is not None and np.isfinite(history.losses[snapshot]):
             parts.append(f"loss {format_number(float(history.losses[snapshot]))}")
         return parts
+
+    def details(self, snapshot: int, position: int, components: tuple[int, ...]) -> PositionDetails:
+        """Describe a position at a snapshot, whose table is read.
+
+        Raises SourceError: it can no longer be read.
+        """
+        table, pca = self.history.table(snapshot), self.timelapse.pca
+        if self.basis == "aligned":
+            pca = fit_pca(table, self.positions, len(COMPONENTS))
+        shown = self.coordinates[snapshot, position, [number - 1 for number in components]]
+        return replace(
+            position_details(table, pca, position, COMPONENTS), coordinates=shown.astype(float)
+        )
 
     def basis_caption(self, snapshot: int) -> str:
         """Describe the components, and the share of variance they explain."""

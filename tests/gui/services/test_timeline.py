@@ -168,3 +168,32 @@ def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs, monkeypatch):
     assert session.timeline.timelapse is whole.timelapse
     answers.close()
     controller.close()
+
+
+@pytest.mark.parametrize("basis", ["frozen", "aligned"])
+def test_the_current_position_is_described_at_the_shown_step(trained, controller, basis):
+    trained.basis = basis
+    controller.select((7, 30))
+    of_model, pair = trained.details, trained.pair
+    assert of_model.position == 30
+    assert pair is not None
+    trained.change(snapshot=2, components=(2, 3, 1))
+    table = trained.history.table(2)
+    assert trained.details.norm == pytest.approx(np.linalg.norm(table[30]))
+    assert trained.details.norm != pytest.approx(of_model.norm)
+    np.testing.assert_array_equal(
+        trained.details.coordinates, trained.timeline.coordinates[2, 30, [1, 2, 0]]
+    )
+    nearest = min(trained.details.nearest, key=lambda other: other.distance)
+    assert nearest.distance == pytest.approx(np.linalg.norm(table[30] - table[nearest.position]))
+    # The share outside the shown components follows from their lengths.
+    first, last = RANGE
+    mean = table[first : last + 1].mean(axis=0)
+    if basis == "aligned":
+        whole = float(np.square(table[30] - mean).sum())
+        inside = float(np.square(trained.details.coordinates).sum())
+        assert trained.details.residual == pytest.approx(np.sqrt(1 - inside / whole), abs=1e-3)
+    assert trained.pair is None
+    trained.change(snapshot=None, components=(1, 2, 3))
+    assert trained.details.norm == of_model.norm
+    assert trained.pair == pair
