@@ -383,8 +383,8 @@ def _describe(view: NormsView, position: int) -> str:
     value = f"{quantity} {format_number(float(values[position]))}"
     if _relative(view):
         value += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
-    parts, shown = [where, value], view.label_at(position)
-    if shown is not None:
+    parts, shown = [where, value], view.label_at(position) or view.model.place_of(position)
+    if shown:
         cut = f"{shown[: MAX_TOKEN_LENGTH - 1]}…"
         parts.append(shown if len(shown) <= MAX_TOKEN_LENGTH else cut)
     parts += _about_mean(view, position)

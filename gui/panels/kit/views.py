@@ -103,13 +103,19 @@ class View(Generic[C, R]):
         model = self.model
         if model.rows is not None:
             return "row"
+        if model.lags is not None and model.grid is None:
+            # Rows are numbered from 0, and the lag of the first one may be −128.
+            first = model.place_of(0)
+            return "lag" if first == "lag 0" else f"row (0: {first})"
         if model.lags is not None:
-            return "lag" if model.grid is None else "offset, row by row"
+            return "offset, row by row"
         return "position (tokens)" if model.grid is None else "patch, row by row"
 
     def at(self, position: int) -> str:
-        """Return a position's name, with its token or label."""
+        """Return a position's name, with its token or label; of a lag's row with the lag."""
         label = self.label_at(position)
+        if label is None and self.model.lags is not None:
+            label = f"({self.model.place_of(position)})"
         return f"{position}" if label is None else f"{position} {label}"
 
     def curve(self, x: np.ndarray, y: np.ndarray, *, silent: bool = True) -> Curve:
