@@ -127,6 +127,8 @@ def build_parts(
     window.summary = Summary(session, theme, window.menuBar())
     window.toolbar = ToolBar(window.commands)
     window.addToolBar(window.toolbar)
+    window.workspaces.changed.connect(lambda: window.toolbar.show_own(window.workspaces))
+    window.toolbar.show_own(window.workspaces)
     # Qt's own menu of docks and toolbars has the toolbar, too.
     window.toolbar.toggleViewAction().triggered.connect(window.show_toolbar)
     window.show_toolbar(settings.toolbar)

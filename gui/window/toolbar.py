@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolBar, QToolButton, QWidget
 
+from gui.widgets.label import without_keys
 from gui.window.actions import Actions
-from gui.window.arrangement.workspaces import WORKSPACES
+from gui.window.arrangement.workspaces import WORKSPACES, Workspaces
 
 TOOLS = (
     (("side_panels", "◧"),),
@@ -36,6 +37,8 @@ HIDDEN_FIRST = (
     ("bookmark", "save_picture"),
 )
 """Commands whose buttons are hidden if there is no room for all, in this order."""
+OWN_LENGTH = 12
+"""Maximum length of the shown title of a workspace that the user saved."""
 
 
 class ToolBar(QToolBar):
@@ -47,6 +50,8 @@ class ToolBar(QToolBar):
     ----------
     buttons
         The buttons, by their commands.
+    own
+        The button with the menu of workspaces; hidden while the user has saved none.
     """
 
     def __init__(self, commands: Actions) -> None:
@@ -70,6 +75,26 @@ class ToolBar(QToolBar):
         self.addWidget(space)
         for name, workspace in WORKSPACES.items():
             self._add(commands, f"workspace_{name}", workspace.title)
+        self.own = QToolButton()
+        self.own.setMenu(commands.menus["Workspaces"])
+        self.own.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.own.setCheckable(True)
+        self.own.setAutoRaise(True)
+        self.own.setToolTip("Workspaces that you have saved")
+        self.own.setAccessibleName("Saved workspaces")
+        self.own.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._own_place = self.addWidget(self.own)
+
+    def show_own(self, workspaces: Workspaces) -> None:
+        """Show the button of the user's own workspaces if there are any, with the current one."""
+        own, current = workspaces.own(), workspaces.current
+        shown = current if current in own else "Own"
+        cut = shown if len(shown) <= OWN_LENGTH else f"{shown[: OWN_LENGTH - 1]}…"
+        self.own.setText(without_keys(cut))
+        self.own.setChecked(current in own)
+        self._own_place.setVisible(bool(own))
+        self._needed.clear()
+        self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

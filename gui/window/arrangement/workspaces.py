@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QDockWidget, QInputDialog, QLineEdit, QMenu, QWidget
 
@@ -131,6 +131,9 @@ class Workspaces(QObject):
         Name of the current workspace; for one of the user's own, its title.
     """
 
+    changed = Signal()
+    """The current workspace, or the user's own ones."""
+
     def __init__(self, window: HostWindow, lessons: LessonPlayer, menu: QMenu) -> None:
         super().__init__(window)
         self._window, self._lessons, self._menu = window, lessons, menu
@@ -204,7 +207,7 @@ class Workspaces(QObject):
         """Save the window's arrangement under a title, replacing a workspace of the same title."""
         title = visible(title).strip()[:MAX_NAME_LENGTH]
         known = {built_in.title.casefold() for built_in in WORKSPACES.values()} | set(WORKSPACES)
-        own = [name for name in self._layouts if name not in WORKSPACES]
+        own = self.own()
         full = title not in own and len(own) >= MAX_OWN
         if not title or title.casefold() in known or full:
             why = (
@@ -287,7 +290,7 @@ class Workspaces(QObject):
         for action in self._own:
             self._menu.removeAction(action)
             action.deleteLater()
-        names = [name for name in self._layouts if name not in WORKSPACES]
+        names = self.own()
         before = by_name["workspace_save"]
         self._own = []
         for name, key in zip_longest(names, OWN_WORKSPACES[: len(names)], fillvalue=""):
@@ -298,6 +301,11 @@ class Workspaces(QObject):
             action.triggered.connect(lambda _checked=False, name=name: self.choose(name))
             self._menu.insertAction(before, action)
             self._own.append(action)
+        self.changed.emit()
+
+    def own(self) -> list[str]:
+        """Return the titles of the user's own workspaces."""
+        return [name for name in self._layouts if name not in WORKSPACES]
 
 
 class Maximized:

@@ -560,3 +560,22 @@ def test_a_panel_beside_the_curve_keeps_its_share_of_the_window(window, workspac
     QApplication.processEvents()
     has(0.4)
     window.session.notice = None
+
+
+def test_saved_workspaces_are_in_the_toolbar(window, workspaces, settle, qtbot):
+    button = window.toolbar.own
+    assert button.isHidden()
+    workspaces.save_as("Mine & yours, with a long name")
+    qtbot.waitUntil(button.isVisible)
+    assert button.isChecked()
+    assert button.text().startswith("Mine && your")
+    workspaces.choose("explore")
+    settle()
+    assert not button.isChecked()
+    entries = [action for action in button.menu().actions() if "with a long" in action.text()]
+    entries[0].trigger()
+    settle()
+    assert workspaces.current.startswith("Mine")
+    workspaces.delete()
+    qtbot.waitUntil(button.isHidden)
+    assert window.toolbar.sizeHint().width() <= window.toolbar.width()
