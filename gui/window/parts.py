@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QMenu, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QTabWidget, QVBoxLayout, QWidget
 
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
@@ -23,7 +23,7 @@ from gui.widgets.boxes import vbox
 from gui.widgets.label import without_keys
 from gui.window import dialogs, exports
 from gui.window.actions import FIELDS, Actions
-from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle
+from gui.window.arrangement.docks import BOTTOM, DOCKS, LEFT, RIGHT, Dock, DockTitle, EdgedDock
 from gui.window.arrangement.focus_navigation import focus_next_panel, focus_view
 from gui.window.arrangement.layout import apply_layout
 from gui.window.arrangement.result_docks import ResultDocks
@@ -154,7 +154,7 @@ def _build_centre(window: MainWindow) -> QVBoxLayout:
 
 
 def _build_dock(window: MainWindow, dock: Dock) -> None:
-    widget = QDockWidget(dock.title, window)
+    widget = EdgedDock(dock.title, window)
     widget.setObjectName(dock.name)
     title = DockTitle(dock.title, widget)
     title.maximizeRequested.connect(lambda: window.workspaces.maximized.toggle(widget))

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDockWidget,
     QHBoxLayout,
     QMainWindow,
+    QStyle,
+    QStyleOption,
+    QStylePainter,
     QTabBar,
     QToolButton,
     QWidget,
@@ -44,6 +47,18 @@ def title_button(sign: str, tip: str, slot: Callable[[], object]) -> QToolButton
     button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     button.clicked.connect(slot)
     return button
+
+
+class EdgedDock(QDockWidget):
+    """A dock with an edge while it floats, which Qt does not draw around a title bar of ours."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.isFloating():
+            painter = QStylePainter(self)
+            option = QStyleOption()
+            option.initFrom(self)
+            painter.drawPrimitive(QStyle.PrimitiveElement.PE_Widget, option)
 
 
 class DockTitle(QWidget):
@@ -92,9 +107,24 @@ class DockTitle(QWidget):
         self._dock.setFloating(not self._dock.isFloating())
 
     def _on_floated(self, floating: bool) -> None:
-        # Without an offset, the panel would seem to have vanished.
-        if floating and not QApplication.mouseButtons():
-            self._dock.move(self._dock.pos() + QPoint(FLOAT_OFFSET, FLOAT_OFFSET))
+        dock, window = self._dock, self._dock.parentWidget()
+        # Qt does not look again for the rule of the edge.
+        dock.style().unpolish(dock)
+        dock.style().polish(dock)
+        if floating and not QApplication.mouseButtons() and isinstance(window, QMainWindow):
+            move_away(dock, window.dockWidgetArea(dock))
+
+
+def move_away(dock: QDockWidget, area: Qt.DockWidgetArea) -> None:
+    """Move a panel that begins to float off its place, beside a side column, within the screen."""
+    beside = {LEFT: dock.width() + GRID, RIGHT: -dock.width() - GRID}
+    place = dock.geometry().translated(beside.get(area, FLOAT_OFFSET), FLOAT_OFFSET)
+    screen = dock.screen().availableGeometry()
+    place.moveRight(min(place.right(), screen.right()))
+    place.moveBottom(min(place.bottom(), screen.bottom()))
+    place.moveLeft(max(place.left(), screen.left()))
+    place.moveTop(max(place.top(), screen.top()))
+    dock.move(place.topLeft())
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,6 +162,8 @@ def apply_layout(window: HostWindow, layout: Layout) -> None:
             _grow(window, node)
         for name, floats in layout.floating.items():
             docks[name].setFloating(True)
+            # Qt would not enable the updates of what has become a window meanwhile.
+            docks[name].setUpdatesEnabled(updates)
             docks[name].setGeometry(_on_screen(floats.rectangle, docks[name]))
             docks[name].setVisible(not floats.hidden)
         for node in layout.areas.values():

@@ -1,7 +1,8 @@
 """Workspaces in the real window: by their keys, remembered, saved, reset, and with lessons."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QInputDialog, QToolButton
 
@@ -9,6 +10,7 @@ from gui.panels.table import PANELS
 from gui.state.values import Notice
 from gui.window.arrangement.docks import share
 from gui.window.arrangement.focus_navigation import in_front
+from gui.window.arrangement.layout import apply_layout
 from gui.window.arrangement.workspaces import WORKSPACES
 from gui.window.toolbar import TOOLS
 
@@ -579,3 +581,30 @@ def test_saved_workspaces_are_in_the_toolbar(window, workspaces, settle, qtbot):
     workspaces.delete()
     qtbot.waitUntil(button.isHidden)
     assert window.toolbar.sizeHint().width() <= window.toolbar.width()
+
+
+def test_a_panel_floats_beside_its_place_within_the_screen_and_with_an_edge(
+    window, workspaces, settle, qtbot
+):
+    dock = window.docks["inspector"]
+    place = QRect(dock.mapToGlobal(QPoint(0, 0)), dock.size())
+    QTest.mouseClick(button(dock, "↗"), Qt.MouseButton.LeftButton)
+    settle()
+    qtbot.waitUntil(dock.isFloating)
+    assert dock.screen().availableGeometry().contains(dock.geometry())
+    assert not dock.geometry().intersects(place)
+    picture = dock.grab().toImage()
+    assert picture.pixelColor(0, 20) == QColor(window.theme.muted)
+    assert picture.pixelColor(3, 20) == QColor(window.theme.panel)
+
+
+def test_a_restored_floating_panel_is_painted(window, workspaces, settle, qtbot):
+    dock = window.docks["inspector"]
+    dock.setFloating(True)
+    settle()
+    layout = workspaces.layout()
+    dock.setFloating(False)
+    apply_layout(window, layout)
+    settle()
+    assert dock.isFloating()
+    assert dock.updatesEnabled()
