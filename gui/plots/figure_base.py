@@ -6,8 +6,10 @@ import io
 import pickle
 import warnings
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -28,6 +30,9 @@ from geometry.checkpoints.plain_text import visible_lines
 from geometry.checkpoints.whole_files import write_bytes
 from gui.plots.thinning import envelope
 from gui.style.theme import FIGURE_WIDTHS, LIGHT, SMALL, TEXT, Theme
+
+# Raised, not caught with the filters of all threads exchanged; and only if drawn by this module.
+warnings.filterwarnings("error", "constrained_layout not applied", UserWarning, __name__)
 
 SIZE = (6.4, 3.2)
 """Initial size in inches."""
@@ -168,18 +173,25 @@ def legend_outside(
         handles,
         labels,
         loc="outside lower right" if side == "right" else "outside lower left",
-        ncols=columns,
-        frameon=False,
-        fontsize=SMALL * POINTS,
-        labelcolor=color,
-        handlelength=1.4,
         columnspacing=1.6,
         title=title or None,
         title_fontproperties={"size": SMALL * POINTS},
         alignment="left",
+        **_legend_look(columns, color),
     )
     legend.set_gid(side)
     return legend
+
+
+def _legend_look(columns: int, color: str) -> dict[str, Any]:
+    """Return what legends have in common."""
+    return {
+        "ncols": columns,
+        "frameon": False,
+        "fontsize": SMALL * POINTS,
+        "labelcolor": color,
+        "handlelength": 1.4,
+    }
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int, color: str) -> None:
@@ -189,13 +201,9 @@ def legend_below(figure: Figure, axes: Axes, columns: int, color: str) -> None:
         loc="upper left",
         bbox_to_anchor=(-0.1, 0.0),
         bbox_transform=below,
-        ncols=columns,
-        frameon=False,
-        fontsize=SMALL * POINTS,
-        labelcolor=color,
-        handlelength=1.4,
         borderaxespad=0.0,
         columnspacing=1.2,
+        **_legend_look(columns, color),
     )
     legend.set_gid(_BELOW)
 
@@ -323,10 +331,9 @@ def legend_columns(labels: Sequence[str], characters: int) -> int:
 
 def fits(figure: Figure) -> bool:
     """Return whether all texts are inside a figure, and its axes are large enough to read."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    try:
         figure.draw_without_rendering()
-    if any("collapsed" in str(warning.message) for warning in caught):
+    except UserWarning:
         return False
     width, height = figure.get_size_inches()
     whole = figure.get_tightbbox()
@@ -362,15 +369,21 @@ def drawn(figure: Figure, kind: str, dpi: float = DPI) -> bytes:
         "pdf": {"CreationDate": None, "Creator": "Helixscope"},
     }
     content = io.BytesIO()  # an error while writing a PDF directly would not give the reason
+    save = partial(
+        figure.savefig,
+        content,
+        format=kind,
+        dpi=dpi,
+        metadata=metadata.get(kind, {"Software": "Helixscope"}),
+        facecolor=figure.get_facecolor(),
+    )
     # Text stays text in SVG and PDF, editable and searchable.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
-        figure.savefig(
-            content,
-            format=kind,
-            dpi=dpi,
-            metadata=metadata.get(kind, {"Software": "Helixscope"}),
-            facecolor=figure.get_facecolor(),
-        )
+        try:
+            save()
+        except UserWarning:  # the axes have no room
+            figure.set_layout_engine("none")
+            save()
     return content.getvalue()
 
 
