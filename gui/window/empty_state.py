@@ -94,7 +94,9 @@ class EmptyState(Panel):
 
     def set_theme(self, theme: Theme) -> None:
         super().set_theme(theme)
-        self.setStyleSheet(f"EmptyState, #welcome {{ background: {theme.viewport}; }}")
+        # Also below the scroll bar, which takes its room when there is nothing to scroll.
+        parts = "EmptyState, EmptyState QScrollArea, EmptyState QScrollBar, #welcome"
+        self.setStyleSheet(f"{parts} {{ background: {theme.viewport}; }}")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the texts, and put the buttons below each other, in a narrow view."""

@@ -214,3 +214,11 @@ def test_status_message_lasts_a_while(qtbot):
 def test_every_file_that_opens_is_offered():
     globs = file_filter().replace("(", " ").replace(")", " ").split()
     assert {f"*{suffix}" for suffix in FILE_SUFFIXES} <= {*globs}
+
+
+def test_the_empty_state_is_of_one_colour_up_to_its_edges(qtbot, dress):
+    dress(LIGHT)
+    empty = put_on_screen(qtbot, EmptyState(Session(), LIGHT), 720, 500)
+    picture = empty.grab().toImage()
+    edges = [(0, 0), (719, 0), (715, 250), (719, 499), (0, 499)]
+    assert {picture.pixelColor(*edge).name() for edge in edges} == {LIGHT.viewport}
