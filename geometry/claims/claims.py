@@ -120,7 +120,7 @@ CLAIMS: tuple[ModelClaim, ...] = (
         id="shape.helix",
         fact="the curve turns",
         statement="“We get a helix.”",
-        quantity="variance share of one even turning, which climbs, over the bound of the rule",
+        quantity="how evenly the curve turns while it climbs, over what the rule requires",
         expected=at_least(1),
         reason=(
             "the bound that about 2 % of the random curves reach that turn most evenly, whatever "

@@ -70,7 +70,10 @@ class Readout(QWidget):
         painter.setFont(self._font(SMALL))
         painter.setPen(QColor(self._theme.muted))
         side = Qt.AlignmentFlag.AlignRight if used else Qt.AlignmentFlag.AlignHCenter
-        self._draw(painter, self.rect().adjusted(used, 0, 0, 0), self._note, side)
+        room = self.rect().adjusted(used, 0, 0, 0)
+        # A range that is cut would be another one; the tooltip has the whole.
+        if not used or painter.fontMetrics().horizontalAdvance(self._note) <= room.width():
+            self._draw(painter, room, self._note, side)
 
     def _show(self, text: str, note: str) -> None:
         if (text, note) != (self._text, self._note):

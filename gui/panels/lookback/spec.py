@@ -549,7 +549,7 @@ def _reading(view: View) -> str:
         )
         prefers = result.back.preferred[head]
         return (
-            f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; preferred lag "
+            f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; strongest lag "
             f"{prefers}"
         )
     motions = result.motions

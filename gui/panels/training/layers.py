@@ -106,8 +106,8 @@ def resolved(layers: LayerTables) -> str:
     known, more = needed[np.isfinite(needed)], ""
     if len(known):
         low, high = (format_count(round(end)) for end in (known.min(), known.max()))
-        needed_text = f"some {low}" if low == high else f"some {low} to {high}"
-        more = f" The others need {needed_text}." if len(good) else f" They need {needed_text}."
+        needed_text = low if low == high else f"{low} to {high}"
+        more = f" {needed_text} are needed{' for the others' if len(good) else ''}."
     return (
         f"Resolved in {where}, with {windows} windows of text (cosine of the halves at least "
         f"{RESOLVED}).{more} In a mean over these texts, up to {noise} of the variance is sampling "

@@ -220,7 +220,7 @@ STEPS = (
 SAID = ({
     "sample": (
         "256 vectors", "sample has one, too.", "the best helix, which may drift, explains 95 %",
-        "Claim: variance share of one even turning", "1.111, expected at least 1: ✓ holds.",
+        "Claim: how evenly the curve turns", "1.111, expected at least 1: ✓ holds.",
         "stand out: 0 and 255", "48 snapshots of P, from step 0 to step 5 127",
     ),
     "gpt2": (
@@ -237,7 +237,7 @@ SAID = ({
         "384 numbers", "The three components explain 37 %", "has no clear helix",
         "0, 127, 510 and 511", "The positions occupy directions that tokens hardly use",
         "turns by 114°", "Head 2 attends most",
-        "Claim: variance share of one even turning", "✗ does not hold.",
+        "Claim: how evenly the curve turns", "✗ does not hold.",
         "little difference: three components explain",
     ),
     "clip-size": ("77 vectors", "here 15–75"),
