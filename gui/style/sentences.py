@@ -22,6 +22,11 @@ def as_sentence(text: str) -> str:
     return sentence if sentence.endswith((".", "…")) else f"{sentence}."
 
 
+def thin_spaced(text: str) -> str:
+    """Return a message of the library with thin spaces in its numbers, as elsewhere on screen."""
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "\N{THIN SPACE}", text)
+
+
 def markdown_text(text: str) -> str:
     """Escape a text for Markdown, so that it starts neither HTML nor a link, code, or a cell."""
     return re.sub(r"([\\|<\[`])", r"\\\1", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
+from gui.style.sentences import thin_spaced
 from gui.style.theme import GRID
 from gui.widgets.boxes import hbox
 from gui.widgets.label import label
@@ -27,8 +28,8 @@ class WordsPage(QWidget):
 
     def show_message(self, text: str, advice: str = "", button: str = "") -> None:
         """Set the message; empty advice or button are hidden."""
-        self.message.setText(text)
-        self.advice.setText(advice.strip())
+        self.message.setText(thin_spaced(text))
+        self.advice.setText(thin_spaced(advice.strip()))
         self.advice.setVisible(bool(advice.strip()))
         self.button.setText(button)
         self.button.setVisible(bool(button))

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton
 
 from gui.state.session import Session
 from gui.state.values import Notice
+from gui.style.sentences import thin_spaced
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import label
@@ -63,8 +64,8 @@ class NoticeBar(Panel):
         self.setVisible(notice is not None)
         if notice is None:
             return
-        self._text.setText(notice.text)
-        self._advice.setText(notice.advice)
+        self._text.setText(thin_spaced(notice.text))
+        self._advice.setText(thin_spaced(notice.advice))
         self._advice.setVisible(bool(notice.advice))
         size = f" {format_bytes(notice.whole)}" if notice.whole > 0 else ""
         self.whole_button.setText(f"Download{size}")
