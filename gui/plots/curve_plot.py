@@ -15,8 +15,9 @@ from PySide6.QtWidgets import QApplication, QGraphicsPolygonItem
 from gui.plots.hover_label import HoverLabel
 from gui.plots.plot import CLICK_RADIUS, PlotWidget
 from gui.plots.plot_view import Span
-from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Rule, Style, on_axes
-from gui.style.theme import SMALL, Theme
+from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Rule, Style, on_axes, shape_places
+from gui.style.theme import SMALL, Theme, shape_of
+from gui.widgets.shapes import SIDE, shape_path
 
 STYLES: dict[Style, Qt.PenStyle] = {
     "solid": Qt.PenStyle.SolidLine,
@@ -66,6 +67,9 @@ class CurvePlot(PlotWidget):
         self._items: list[pg.PlotCurveItem] = []
         self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=POINT)
         self.view.addItem(self._points)
+        self._shapes = pg.ScatterPlotItem(pxMode=True, pen=None, size=SIDE)
+        self._shapes.setZValue(1)
+        self.view.addItem(self._shapes)
         self._dots = pg.ScatterPlotItem(pxMode=True)
         self._dots.setZValue(8)
         self.view.addItem(self._dots)
@@ -81,6 +85,7 @@ class CurvePlot(PlotWidget):
         self._label = HoverLabel(self.viewport())
         self._hover_label: tuple[int, int, str] | None = None
         self.view.sigRangeChanged.connect(self._place_label)
+        self.view.sigRangeChanged.connect(self._draw_shapes)
         self.hovered.connect(self._on_hovered)
         self.clicked.connect(self._on_clicked)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
@@ -137,6 +142,7 @@ class CurvePlot(PlotWidget):
                 self.view.set_home_y(home_y)
             if before is not None and before[0] == spans[0]:
                 self.view.setRange(xRange=visible, padding=0)
+        self._draw_shapes()
 
     def set_marker(self, rule: Rule | None) -> None:
         """Place the vertical line; None hides it."""
@@ -303,6 +309,22 @@ class CurvePlot(PlotWidget):
         brushes = [QColor(curve.color) for curve, place in dotted for _ in place]
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)
 
+    def _draw_shapes(self, *_: object) -> None:
+        """Draw the shapes of the curves' colours at some of their visible points."""
+        visible, spots = self.view.spans()[0], []
+        for curve, place in zip(self.curves, self._places, strict=True):
+            shape = shape_of(curve.color)
+            path, brush = shape_path(shape), QColor(curve.color)
+            spots += [
+                {"pos": place[at], "symbol": path, "brush": brush}
+                for at in shape_places(place[:, 0], visible, shape)
+            ]
+        self._shapes.setData(spots)
+
+    def shapes(self) -> set[str]:
+        """Return the shapes that are drawn."""
+        return {shape_of(spot.brush().color().name()) for spot in self._shapes.points()}
+
     def _draw_marker(self) -> None:
         color = self.theme.text if self._over_marker else self.theme.muted
         style = "solid" if self._marker_rule is None else self._marker_rule.style
@@ -329,7 +351,7 @@ class CurvePlot(PlotWidget):
             inside.setPen(QPen(Qt.PenStyle.NoPen))
             self._filled.append(inside)
             for line in (low, high, *middle):
-                style: Style = "dotted" if line is not low and line is not high else "solid"
+                style: Style = "dotted" if line is not low and line is not high else band.style
                 pen = pg.mkPen(edge, width=1, style=STYLES[style])
                 self._filled.append(
                     pg.PlotCurveItem(line[:, 0], line[:, 1], pen=pen, antialias=True)

@@ -399,11 +399,14 @@ def _thin(figure: Figure) -> None:
         x, y = (np.asarray(values) for values in line.get_data())
         if len(x) <= MAX_POINTS:
             continue
-        if line.get_marker() not in ("", "None", None):
+        shapes = line.get_markevery()
+        if not isinstance(shapes, list) and line.get_marker() not in ("", "None", None):
             line.set_rasterized(True)
         elif line.axes.get_xscale() == "linear" and (np.diff(x) > 0).all():
             at, y = envelope(y, 0, len(y), columns)
             line.set_data(x[at.astype(int)], y)
+            if isinstance(shapes, list):
+                line.set_markevery(np.searchsorted(at, shapes).clip(max=len(at) - 1).tolist())
 
 
 def _disable_math(figure: Figure) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from cmap import Colormap
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -25,12 +27,29 @@ from gui.plots.figure_base import (
     new_figures,
     title_axes,
 )
-from gui.plots.spec import EDGE, TINT, Axis, Band, Curve, Image, Part, Plot, Rule, Tiles, on_axes
-from gui.style.theme import LIGHT, SMALL, Theme
+from gui.plots.spec import (
+    EDGE,
+    TINT,
+    Axis,
+    Band,
+    Curve,
+    Image,
+    Part,
+    Plot,
+    Rule,
+    Span,
+    Tiles,
+    on_axes,
+    shape_places,
+)
+from gui.style.theme import LIGHT, SMALL, Theme, shape_of
 
 STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
 PIXELS = 0.65
 """Line width in points per pixel on the screen."""
+SHAPE = 3.5
+"""Width of a curve's shapes in points."""
+TINY = float(np.finfo(float).tiny)
 IMAGE_WIDTH = 0.75
 """Width of an image with its colour bar, relative to a plot's."""
 MAX_TILES = 8
@@ -106,8 +125,9 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         axes.set_yscale("log")
     for band in plot.bands:
         paint_band(axes, band)
+    span = plot.x.span or spanned_by(plot.curves)
     for curve in sorted(plot.curves, key=lambda curve: not curve.name):  # other models' behind
-        _paint_curve(axes, curve, plot)
+        _paint_curve(axes, curve, plot, span)
     for rule in plot.rules:
         _paint_rule(axes, rule, theme)
     if plot.rings is not None:
@@ -128,6 +148,12 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
     if y is not None and y[0] < y[1]:
         axes.set_ylim(*y)
     name_axes(axes, _titled(plot.x), _titled(plot.y))
+
+
+def spanned_by(curves: Sequence[Curve]) -> Span:
+    """Return the smallest and the largest x of curves; (0, 1) if they have no points."""
+    x = np.concatenate([np.zeros(0), *(curve.x for curve in curves)])
+    return (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
 
 
 def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
@@ -190,23 +216,47 @@ def name_models(
     columns = legend_columns(names, round(width * CHARACTERS))
     rows = -(-len(models) // columns) + bool(what)
     figure.set_size_inches(width, height + LEGEND_ROW * (rows + 0.5))
-    lines = [Line2D([], [], color=color, linewidth=1.2) for _, color in models]
+    lines = [
+        Line2D([], [], color=color, linewidth=1.2, marker=shape_of(color) or None, markersize=SHAPE)
+        for _, color in models
+    ]
     legend = legend_outside(figure, lines, names, "left", columns, theme.text, what)
     legend.get_title().set_color(theme.muted)
 
 
-def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
+def shaped(color: str, x: np.ndarray, span: Span, *, log: bool = False) -> dict[str, Any]:
+    """Return options of a line, for the shape of its colour at some points.
+
+    Parameters
+    ----------
+    color
+        ``#rrggbb``.
+    x
+        (n,): places of the points; positive on a logarithmic axis.
+    span
+        Ends of the x axis.
+    """
+    shape = shape_of(color)
+    if log:
+        x, span = np.log(x), (math.log(max(span[0], TINY)), math.log(max(span[1], TINY)))
+    at = shape_places(x, span, shape)
+    return {"marker": shape or None, "markevery": at.tolist(), "markersize": SHAPE}
+
+
+def _paint_curve(axes: Axes, curve: Curve, plot: Plot, span: Span) -> None:
     shown = on_axes((plot.x.log, plot.y.log), curve.x, curve.y)
+    x, y = curve.x[shown], curve.y[shown]
     axes.plot(
-        curve.x[shown],
-        curve.y[shown],
+        x,
+        y,
         color=curve.color,
         linewidth=PIXELS * (curve.width + 0.3),
         linestyle=STYLES[curve.style] if curve.joined else "none",
         label=curve.label or "_",
-        marker="." if curve.dots else "",
-        markersize=3,
+        **shaped(curve.color, x, span, log=plot.x.log),
     )
+    if curve.dots:
+        axes.plot(x, y, ".", color=curve.color, markersize=3)
 
 
 def _is_labelled(plot: Plot) -> bool:
@@ -219,10 +269,16 @@ def paint_band(axes: Axes, band: Band) -> None:
     shown = on_axes((axes.get_xscale() == "log", axes.get_yscale() == "log"), band.x, band.low)
     x, low, high = band.x[shown], band.low[shown], band.high[shown]
     axes.fill_between(
-        x, low, high, color=band.color, alpha=TINT, linewidth=0, zorder=0.5, label=band.label or "_"
+        x,
+        low,
+        high,
+        facecolor=to_rgba(band.color, TINT),
+        edgecolor=to_rgba(band.color, EDGE),
+        linewidth=PIXELS,
+        linestyle=STYLES[band.style],
+        zorder=0.5,
+        label=band.label or "_",
     )
-    for line in (low, high):
-        axes.plot(x, line, color=band.color, alpha=EDGE, linewidth=PIXELS, zorder=0.6)
     if band.middle is not None:
         axes.plot(
             x,

@@ -26,6 +26,7 @@ from gui.widgets.boxes import hbox, vbox
 from gui.widgets.choice_table import ChoiceTable, choose
 from gui.widgets.label import label
 from gui.widgets.scroll_column import ScrollColumn
+from gui.widgets.shapes import draw_sample
 from gui.widgets.tooltips import wrapped
 
 MIN_PLOT_WIDTH = 104
@@ -438,9 +439,8 @@ class _Swatch(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        painter.setPen(QPen(self._color, 2))
         middle = self.height() // 2
-        painter.drawLine(0, middle, self.width(), middle)
+        draw_sample(painter, self._color, 0, self.width(), middle, QPen(self._color, 2))
 
 
 Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import EDGE, TINT, Axis, Reading, Rule
 from gui.style.theme import SMALL, Theme
+from gui.widgets.shapes import draw_sample
 from gui.widgets.tooltips import wrapped
 
 SWATCH, GAP = 14, 4
@@ -148,12 +149,13 @@ class CurveLegend(QWidget):
             x += GAP
 
     def _draw_swatch(self, painter: QPainter, entry: Reading, x: int, middle: int) -> None:
-        if entry.style == "band":
+        if entry.style in ("band", "dashed band"):
             tint, edge = QColor(entry.color), QColor(entry.color)
             tint.setAlphaF(TINT)
             edge.setAlphaF(EDGE)
             painter.fillRect(x, middle - 4, SWATCH, 8, tint)
-            painter.setPen(QPen(edge, 1))
+            dashed = Qt.PenStyle.DashLine if entry.style == "dashed band" else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(edge, 1, dashed))
             painter.drawLine(x, middle - 4, x + SWATCH - 1, middle - 4)
             painter.drawLine(x, middle + 4, x + SWATCH - 1, middle + 4)
             return
@@ -162,8 +164,7 @@ class CurveLegend(QWidget):
             # There is room for two dashes, or four dots.
             pen.setDashPattern([2.5, 2.0] if entry.style == "dashed" else [0.75, 1.25])
             pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-        painter.setPen(pen)
-        painter.drawLine(x, middle, x + SWATCH, middle)
+        draw_sample(painter, QColor(entry.color), x, SWATCH, middle, pen)
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
         """Return the width, with or without the numbers."""

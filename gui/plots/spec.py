@@ -12,11 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from gui.style.theme import format_number, format_percent
+from gui.style.theme import SHAPES, format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 Style = Literal["solid", "dashed", "dotted"]
-Swatch = Literal["solid", "dashed", "dotted", "band"]
+Swatch = Literal["solid", "dashed", "dotted", "band", "dashed band"]
 Span = tuple[float, float]
 Over = Literal["", "number", "position"]
 """Kind of the x axis: positions are hovered and selected in all views; for these and other
@@ -56,10 +56,12 @@ class Band:
     color: str  # ``#rrggbb`` of its edges; its inside is a pale tint
     label: str = ""  # Label in a legend; "" for none
     middle: np.ndarray | None = None  # (n,): a dotted line within; None for none
+    style: Literal["solid", "dashed"] = "solid"  # Style of its edges
 
     def reading(self, text: str = "") -> Reading:
         """Return its entry in the row over a plot."""
-        return Reading(self.label, text, self.color, "band")
+        style: Swatch = "band" if self.style == "solid" else "dashed band"
+        return Reading(self.label, text, self.color, style)
 
 
 TINT, EDGE = 0.2, 0.75
@@ -81,6 +83,35 @@ class Axis:
     span: Span | None = None  # Maximum span; all data with a margin if None
     home: Span | None = None  # Initial span; the maximum if None
     printed: str = ""  # A longer title for print; :attr:`title` if ""
+
+
+MAX_SHAPES = 5
+"""Maximum number of shapes along a curve."""
+
+
+def shape_places(x: np.ndarray, span: Span, shape: str) -> np.ndarray:
+    """Return where a curve has its shape: indices of at most :data:`MAX_SHAPES` points.
+
+    They are spread over the part of the x axis that is visible; those of other shapes lie
+    elsewhere, so that they can be seen on curves that coincide.
+
+    Parameters
+    ----------
+    x
+        (n,): places of the curve's points.
+    span
+        Ends of the visible part, in the same units.
+    shape
+        One of :data:`gui.style.theme.SHAPES`.
+    """
+    inside = np.flatnonzero((x >= span[0]) & (x <= span[1]))
+    if not shape or not len(inside):
+        return inside[:0]
+    shift = SHAPES.index(shape) / len(SHAPES)
+    targets = span[0] + (span[1] - span[0]) * (np.arange(MAX_SHAPES) + shift) / MAX_SHAPES
+    targets = targets[(targets >= x[inside].min()) & (targets <= x[inside].max())]
+    nearest = inside[np.searchsorted(x[inside], targets).clip(max=len(inside) - 1)]
+    return np.unique(nearest) if len(nearest) else inside[len(inside) // 2 :][:1]
 
 
 def on_axes(log: tuple[bool, bool], x: np.ndarray, *lines: np.ndarray) -> np.ndarray:

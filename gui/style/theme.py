@@ -144,6 +144,18 @@ SERIES: dict[ThemeName, tuple[str, ...]] = {
 
 Each has a contrast of 4.5:1 to the plot's background, and they are distinct for dichromats, too.
 """
+SHAPES = ("", "o", "s", "^", "D", "P", "X", "v", "*")
+"""Shapes that go with these colours, as Matplotlib names them; "" for none.
+
+Curves have them at some points, and legends beside the names, so that no curve is known by its
+colour alone.
+"""
+
+
+def shape_of(color: str) -> str:
+    """Return the shape that goes with a colour; "" for those not of :data:`SERIES`."""
+    colors = next((colors for colors in SERIES.values() if color in colors), ())
+    return SHAPES[colors.index(color)] if colors else ""
 
 
 def format_number(value: float, digits: int = 3) -> str:

@@ -13,10 +13,11 @@ from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
 from gui.widgets.boxes import hbox, vbox
 from gui.widgets.label import ElidedLabel, label
+from gui.widgets.shapes import shape_pixmap
 from gui.widgets.tooltips import wrapped
 
-MARK = 8
-"""Side of the square with a model's colour, in logical pixels."""
+MARK = 16
+"""Width of a piece of a model's curve, in logical pixels."""
 NARROW = 280
 """In narrower views the header shows only the essentials; the rest is in the menu."""
 MIN_SIZE = (152, 120)
@@ -65,7 +66,6 @@ class GridCell(QWidget):
         self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
         self.header.installEventFilter(self)
         self.mark = label()
-        self.mark.setFixedSize(MARK, MARK)
         self.name, self.facts = ElidedLabel(), label(role="small")
         self.name.setProperty("role", "view name")
         self.larger = self._button("⤢", FILL_TIP)
@@ -103,8 +103,8 @@ class GridCell(QWidget):
         return self.viewport.session
 
     def set_mark(self, color: str) -> None:
-        """Show the colour, ``#rrggbb``, of this model's curves in the panels."""
-        self.mark.setStyleSheet(f"background: {color}; border-radius: 2px;")
+        """Show the colour, ``#rrggbb``, of this model's curves in the panels, and its shape."""
+        self.mark.setPixmap(shape_pixmap(color, self.devicePixelRatioF(), line=MARK))
 
     def set_title(self, name: str) -> None:
         """Show a name while the model is loading."""

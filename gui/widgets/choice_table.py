@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt
 
+from gui.style.theme import shape_of
 from gui.widgets.position_rows import Column
 from gui.widgets.position_table import PositionTableView, translucent
+from gui.widgets.shapes import shape_pixmap
 
 NARROW = 560
 """Narrower panels (pixels) omit spare columns."""
@@ -61,8 +63,12 @@ class ChoiceTable(PositionTableView):
         self.setFixedWidth(sum(widths) + SCROLL_BAR)
 
     def show_drawn(self, colors: Mapping[int, str]) -> None:
-        """Tint the rows of drawn curves with their colours."""
-        self._rows.tint({key: translucent(color, TINT) for key, color in colors.items()})
+        """Tint the rows of drawn curves with their colours, and show their shapes."""
+        ratio = self.devicePixelRatioF()
+        self._rows.tint(
+            {key: translucent(color, TINT) for key, color in colors.items()},
+            {key: shape_pixmap(color, ratio) for key, color in colors.items() if shape_of(color)},
+        )
 
 
 def choose(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from gui.style.theme import GRID
@@ -117,6 +117,7 @@ class PositionRows(TitledRows):
         super().__init__(columns, parent)
         self.rows: tuple[Row, ...] = ()
         self.tints: dict[int, QColor] = {}
+        self.shapes: dict[int, QPixmap] = {}
         self._tip = tip
 
     def replace(self, rows: tuple[Row, ...]) -> None:
@@ -129,10 +130,10 @@ class PositionRows(TitledRows):
         self.rows = rows
         self.endResetModel()
 
-    def tint(self, tints: dict[int, QColor]) -> None:
-        """Set the background of some positions' rows."""
+    def tint(self, tints: dict[int, QColor], shapes: dict[int, QPixmap] | None = None) -> None:
+        """Set the background of some positions' rows, and pictures in front of them."""
         if tints != self.tints:
-            self.tints = tints
+            self.tints, self.shapes = tints, shapes or {}
             self.repaint()
 
     def repaint(self) -> None:
@@ -153,6 +154,8 @@ class PositionRows(TitledRows):
                 return text
             case Qt.ItemDataRole.BackgroundRole:
                 return self.tints.get(row.position)
+            case Qt.ItemDataRole.DecorationRole if column == 0:
+                return self.shapes.get(row.position)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return self.alignment(column)
             case Qt.ItemDataRole.ToolTipRole:

@@ -24,12 +24,12 @@ from gui.widgets.boxes import grid, hbox, vbox
 from gui.widgets.label import label
 from gui.widgets.real_slider import RealSlider, Scale
 from gui.widgets.scroll_column import ScrollColumn
+from gui.widgets.shapes import shape_pixmap
 from gui.widgets.tooltips import wrapped
 
 WIDE = 960
 """Minimum width of a panel with the table beside the page, in pixels."""
 MIN_POSITIONS = 16
-SWATCH = "●"
 WIDTH = 30 * GRID
 FIELDS = (
     (
@@ -240,15 +240,16 @@ class PlotPage(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.plot, self.legend = PaintedRow(session, theme), QWidget()
-        self._names = {kind: label(f"{SWATCH} {NAMES[kind]}") for kind in KINDS}
-        hbox(*self._names.values(), 1, parent=self.legend, spacing=2 * GRID)
+        self._shapes = {kind: label() for kind in KINDS}
+        named = (hbox(self._shapes[kind], label(NAMES[kind]), spacing=GRID // 2) for kind in KINDS)
+        hbox(*named, 1, parent=self.legend, spacing=2 * GRID)
         vbox(self.legend, (self.plot, 1), parent=self, spacing=0)
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
         self.plot.set_theme(theme)
         for kind, color in colors_of(theme).items():
-            self._names[kind].setStyleSheet(f"color: {color};")
+            self._shapes[kind].setPixmap(shape_pixmap(color, self.devicePixelRatioF()))
 
 
 class NumbersTable(QWidget):
@@ -257,15 +258,15 @@ class NumbersTable(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.rows: dict[CurveKind, list[QLabel]] = {}
-        self._swatches: dict[CurveKind, QLabel] = {}
+        self._shapes: dict[CurveKind, QLabel] = {}
         table = grid(self, GRID * 3 // 2, GRID // 2)
         right = Qt.AlignmentFlag.AlignRight
         for column, (title, tip) in enumerate(COLUMNS, start=2):
             table.addWidget(_tipped(title, tip, "small"), 0, column, right)
         for row, kind in enumerate(KINDS, start=1):
-            self._swatches[kind] = label(SWATCH)
+            self._shapes[kind] = label()
             self.rows[kind] = [_tipped("", tip) for _, tip in COLUMNS]
-            table.addWidget(self._swatches[kind], row, 0)
+            table.addWidget(self._shapes[kind], row, 0)
             table.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
                 table.addWidget(cell, row, column, right)
@@ -283,7 +284,7 @@ class NumbersTable(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         for kind, color in colors_of(theme).items():
-            self._swatches[kind].setStyleSheet(f"color: {color};")
+            self._shapes[kind].setPixmap(shape_pixmap(color, self.devicePixelRatioF()))
 
 
 class CurvePicture(QWidget):

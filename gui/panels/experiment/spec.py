@@ -126,19 +126,16 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
 
     def figure(self, view: ExperimentView) -> Figure:
         from gui.plots.figure_base import POINTS, name_axes, new_figures
-        from gui.plots.mpl_painter import paint_plot
+        from gui.plots.mpl_painter import paint_plot, shaped
 
         theme, size = view.theme, SMALL * POINTS
         figure, (curves, *axes) = new_figures(theme, FIGURE, columns=3)
         for kind, survival in view.result.curves.items():
-            curves.plot(
-                *flat(drawn(survival, view.choices)).T,
-                ".-",
-                markersize=2,
-                linewidth=0.5,
-                color=colors_of(theme)[kind],
-                label=NAMES[kind],
-            )
+            x, y = flat(drawn(survival, view.choices)).T
+            color, at = colors_of(theme)[kind], np.arange(len(x))
+            shapes = shaped(color, at, (0, len(x)))
+            curves.plot(x, y, linewidth=0.5, color=color, label=NAMES[kind], **shapes)
+            curves.plot(x, y, ".", markersize=2, color=color)
         curves.set_aspect("equal", adjustable="datalim")
         curves.set_xticks([])
         curves.set_yticks([])

@@ -352,7 +352,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
         if isinstance(view.result, ByOffset):
             return super().figure(view)
         from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
-        from gui.plots.mpl_painter import name_models, paint_band, paint_image
+        from gui.plots.mpl_painter import name_models, paint_band, paint_image, shaped, spanned_by
 
         result, theme = _own(view), view.theme
         kernels, head = result.by_head, result.head
@@ -369,7 +369,13 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             named = [head]
             for other in view.others:
                 curve = _by_lag(other, "attention")
-                left.plot(curve.x, curve.y, color=curve.color, linewidth=0.8)
+                left.plot(
+                    curve.x,
+                    curve.y,
+                    color=curve.color,
+                    linewidth=0.8,
+                    **shaped(curve.color, curve.x, spanned_by([curve])),
+                )
         else:
             named = list(dict.fromkeys([head, *np.argsort(kernels.mean_lag, kind="stable")]))[
                 :NAMED
@@ -380,7 +386,14 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
             paint_band(left, replace(band, label="random rotations"))
         for color, number in zip((view.ink, *view.spare_colors), named, strict=False):
             values = kernels.attention[number]
-            left.plot(kernels.lags, values, color=color, linewidth=1.1, label=f"head {number}")
+            left.plot(
+                kernels.lags,
+                values,
+                color=color,
+                linewidth=1.1,
+                label=f"head {number}",
+                **shaped(color, kernels.lags, (kernels.lags[0], kernels.lags[-1])),
+            )
         left.set_ylim(DEEPEST, 1.5)
         # Linear up to lag ten, where most attention is.
         left.set_xscale("symlog", linthresh=NEAR)

@@ -15,6 +15,7 @@ from gui.style.sentences import ranged
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
 from gui.widgets.fonts import sized
 from gui.widgets.label import label
+from gui.widgets.shapes import draw_sample
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -231,8 +232,8 @@ class ModelChip(QToolButton):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
         middle = self.height() // 2
         style = Qt.PenStyle.DotLine if self._faint else Qt.PenStyle.SolidLine
-        painter.setPen(QPen(self._color, 2, style))
-        painter.drawLine(GAP, middle, GAP + SWATCH - 2, middle)
+        pen = QPen(self._color, 2, style)
+        draw_sample(painter, self._color, GAP, SWATCH - 2, middle, pen)
         left = SWATCH + 2 * GAP
         room = max(self.width() - left - GAP, 0)
         shown = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideMiddle, room)

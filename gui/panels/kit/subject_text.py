@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, cycle, islice
 
 from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.kit.views import AnyView
@@ -38,9 +39,9 @@ def subject_color(subject: Subject, theme: Theme) -> str:
 def subject_colors(subjects: Sequence[Subject], view: AnyView) -> list[str]:
     """Return the colours of matrices' curves; the same in every plot without other models.
 
-    With compared models, which have the colours, the first curve has that of its own model, and the
-    others are grey.
+    With compared models, the first curve has that of its own model, and the others have those of no
+    model.
     """
     if view.others:
-        return [view.ink, *[view.theme.muted] * (len(subjects) - 1)]
+        return [*islice(chain([view.ink], cycle(view.spare_colors)), len(subjects))]
     return [subject_color(subject, view.theme) for subject in subjects]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import cycle
+from itertools import cycle, islice
 from typing import Literal
 
 import numpy as np
@@ -376,21 +376,18 @@ def _head(view: View) -> int:
 def _fits(view: View) -> tuple[Line, ...]:
     """Return R² against the lag: of the motions, or of one head's queries and keys.
 
-    With compared models, which have the colours, other motions are grey.
+    With compared models, other motions have colours of no model.
     """
-    result, theme = view.result, view.theme
-    colors = SERIES[theme.name]
+    result = view.result
     if isinstance(result, OfHeads):
         return tuple(
             Line(side, motions.look_back.r2["screw"], color, digits=3)
             for side, motions, color in _sides(view, result)
         )
-    looks = [(color, False) for color in colors]
-    if view.others:
-        looks = [(view.ink, False), (theme.muted, False), (theme.muted, True)]
+    colors = [view.ink, *islice(cycle(view.spare_colors), len(KINDS) - 1)]
     lines = tuple(
-        Line(NAMES[kind], result.back.found.r2[kind], color, dashed=dashed, digits=3)
-        for kind, (color, dashed) in zip(KINDS, looks, strict=False)
+        Line(NAMES[kind], result.back.found.r2[kind], color, digits=3)
+        for kind, color in zip(KINDS, colors, strict=True)
     )
     if result.by_halves is None:
         return lines
@@ -486,7 +483,7 @@ def _beside_random(view: View, fits: Plot) -> Plot:
         shown = replace(null, curves=null.curves[:, lags - 1])
         band = null_band(lags.astype(np.float64), shown.band, view.theme, BANDS[name])
         if name == "walk":
-            band = replace(band, color=view.theme.usual)
+            band = replace(band, color=view.theme.usual, style="dashed")
         low, _, high = null.at(lag - 1).band
         bands.append(replace(band, middle=None))
         readings.append(band.reading(f"{format_number(low)}–{format_number(high)}"))

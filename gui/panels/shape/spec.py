@@ -351,7 +351,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         from matplotlib.figure import Figure
 
         from gui.plots.figure_base import POINTS, dress_axes, name_axes
-        from gui.plots.mpl_painter import name_models
+        from gui.plots.mpl_painter import name_models, shaped
 
         shape, name, theme = view.result, chosen(view), view.theme
         figure = Figure(figsize=FIGURE, layout="constrained", facecolor=theme.viewport)
@@ -369,8 +369,11 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         below = figure.add_subplot(grid[1, :])
         dress_axes(below, theme)
         for other in view.others:
-            below.plot(*_values(other, "distance"), color=other.color, linewidth=0.8)
-        below.plot(at, shape.distances(name), color=view.ink, linewidth=0.8)
+            x, y = _values(other, "distance")
+            shapes = shaped(other.color, x, (x[0], x[-1]))
+            below.plot(x, y, color=other.color, linewidth=0.8, **shapes)
+        shapes = shaped(view.ink, at, (first, last))
+        below.plot(at, shape.distances(name), color=view.ink, linewidth=0.8, **shapes)
         below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
         drawn = [Curve(*_values(other, "distance"), "") for other in view.others]
         below.set_xlim(*spanned(first, last, drawn))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -46,7 +46,7 @@ DECOMPOSED = (
     "standard_error",
 )
 """Attributes of :class:`geometry.inside.layers.LayerPositions` that are plotted."""
-CONTROLS = ("random", "shuffled")
+CONTROLS: Mapping[str, Literal["solid", "dashed"]] = {"random": "solid", "shuffled": "dashed"}
 """Kinds of :class:`geometry.inside.record.Control`."""
 
 
@@ -210,11 +210,11 @@ def _with_controls(view: View, plot: Plot, name: str, shown: Callable[[float], s
         return plot
     layer = history.shown if at is None else min(at, history.n_snapshots - 1)
     bands, readings = [], []
-    for kind, color in zip(CONTROLS, SERIES[view.theme.name][1:3], strict=True):
+    for (kind, style), color in zip(CONTROLS.items(), SERIES[view.theme.name][1:3], strict=True):
         values = _controls(described, kind, name)
         if len(values) and np.isfinite(values).all():
             low, high = values.min(axis=0), values.max(axis=0)
-            band = Band(history.steps.astype(np.float64), low, high, color, kind)
+            band = Band(history.steps.astype(np.float64), low, high, color, kind, style=style)
             bands.append(band)
             ends = [shown(float(end[layer])) for end in (low, high)]
             readings.append(band.reading("–".join(dict.fromkeys(ends))))

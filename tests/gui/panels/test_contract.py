@@ -19,10 +19,11 @@ from gui.panels.kit.choices import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.kit.saved_choices import saved, usable
 from gui.panels.kit.spec import PanelSpec, changed
 from gui.panels.table import PANELS
+from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Image, Plot
 from gui.services.questions import Progress
 from gui.state.colors import model_color
-from gui.style.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT, shape_of
 from tests.geometry.history_stage import write_record
 from tests.gui.open_models import add_beside, show_others
 from tests.gui.others_stage import drawn_names
@@ -41,6 +42,12 @@ CHOSEN: dict[str, dict[str, object]] = {
     },
 }
 """Other choices than the defaults, of panels whose choices have no control."""
+SEVERAL: dict[str, dict[str, object]] = {
+    "dimensions": {"dimensions": (0, 1)},
+    "fourier": {"directions": (1, 2)},
+    "experiment": {"page": "steps"},
+}
+"""Choices with which a plot of several series is drawn."""
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.spec.defaults)]
@@ -484,6 +491,32 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     assert "Beside it" not in panel.python()
     names = printed_names(panel.figure()())
     assert not any(one.startswith(("long", "short", "open")) for one in names)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside others"])
+def test_no_series_is_known_by_its_colour_alone(name, theme, beside, show, compared):
+    """Series of a plot differ in style or shape, and their legends show both."""
+    panel = (compared(name) if beside else show(name)).panel
+    panel.set_theme(theme)
+    panel.configure(**SEVERAL.get(name, {}))
+    parts = [p for p in panel.spec.plots(panel.view(theme)) if isinstance(p, Plot)]
+    for part in parts:
+        colors = {}
+        for curve in (curve for curve in part.curves if len(curve.x)):
+            colors.setdefault((curve.style, shape_of(curve.color)), set()).add(curve.color)
+        assert all(len(known) == 1 for known in colors.values()), (part.name, colors)
+        assert len({band.style for band in part.bands}) == len(part.bands), part.name
+        of_curves = {(curve.color, curve.style) for curve in part.curves}
+        assert len({reading.color for reading in part.readings} - {color for color, _ in of_curves}
+                   - {theme.muted} - {band.color for band in part.bands} - {""}) == 0  # fmt: skip
+    shaped = {shape_of(curve.color) for part in parts for curve in part.curves if len(curve.x)}
+    drawn = {shape for plot in panel.findChildren(CurvePlot) for shape in plot.shapes()}
+    assert shaped - {""} <= drawn
+    if type(panel.spec).figure is PanelSpec.figure and parts:
+        lines = [line for axes in panel.figure()().axes for line in axes.lines]
+        markers = {line.get_marker() for line in lines}
+        assert shaped - {""} <= markers
 
 
 def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):
