@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
 from gui.window.arrangement.docks import RIGHT, is_docked, share
 from gui.window.arrangement.layout import drop_dragged_dock
+from gui.window.palette import Item
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -206,19 +208,38 @@ class LessonPlayer(QObject):
 
     # ---- start and end -------------------------------------------------------------------
 
-    def open(self) -> None:
-        """Continue where the user left off, or bring the active lesson to the front."""
-        if self._before is None:
+    def open(self, file: str = "") -> None:
+        """Show the lesson of a file.
+
+        Without one, continue where the user left off, or bring the active lesson to the front.
+        """
+        begins = self._before is None
+        if begins:
             self.restore_maximized()
             self._before = Before.of(self._window)
             self.lessons.read()
             self._build()
             make_room(self._window, self._dock)
-            if self.lessons.go_on():
+        if file or begins:
+            if self.lessons.go_on(file):
                 self.set_up()
             self._show_state()
         self._dock.show()
         self._dock.raise_()
+
+    def items(self) -> list[Item]:
+        """Return an item for each lesson, for the command palette."""
+        if not self._session.lessons:
+            self.lessons.read()
+        return [
+            Item(
+                f"Lesson {number}: {lesson.title}",
+                "Help",
+                partial(self.open, lesson.file),
+                about=lesson.about,
+            )
+            for number, lesson in enumerate(self._session.lessons, start=1)
+        ]
 
     def begin_with_sample(self) -> None:
         """Open the bundled model, and start."""

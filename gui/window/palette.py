@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -44,18 +44,21 @@ class Item:
     run: Callable[[], object]
     key: str = ""  # Its shortcut; "" for none
     about: str = ""  # Further words to search
+    later: bool = False  # Whether it is after all others that match equally
 
 
 FUZZY = 3
 """Minimum number of letters of a word that may match with gaps."""
+BY_LETTERS = 5
+"""Score of a word that matches with gaps only."""
 SYNONYMS = {
     "save_picture": "screenshot image export figure",
-    "save_turntable": "film movie video animation",
+    "save_turntable": "film movie video animate animation",
     "settings": "preferences options font text size",
     "bookmark": "favourite",
     "undo": "back",
     "models": "open checkpoint weights",
-    "positions": "range PCA principal components",
+    "positions": "range PCA principal components explained variance outliers",
     "view": "colour map line point size camera",
     "prompt": "text tokens",
     "similarity": "cosine distance",
@@ -66,7 +69,7 @@ SYNONYMS = {
     "lookback": "rotation translation lag",
     "effects": "ablation intervention loss",
     "training": "timelapse steps checkpoints layers",
-    "claims": "ledger verdict p value",
+    "claims": "ledger verdict p-value null",
 }
 """Other words for commands and panels that are not in their texts, by their names."""
 
@@ -75,36 +78,40 @@ def matching(items: Iterable[Item], text: str) -> list[Item]:
     """Return the items with all words of a text, best matches first.
 
     The best match of a word is at the beginning of the title, then at the beginning of one of its
-    words, then anywhere in it, then in the kind, then at the beginning of one of its further words,
-    and last by its letters only: in order from the beginning of a word, within words or from the
-    beginning of a later one. Equal matches are ordered by the places of the words in the title:
-    "Open sample" is before "Undo: opening sample". Case is ignored.
+    words, then anywhere in it, then in the kind, then at the beginning of one of its further words.
+    Where no item matches so, by its letters only: in order from the beginning of a word, within
+    words or from the beginning of a later one. Equal matches are ordered by the places of the words
+    in the title: "Open sample" is before "Undo: opening sample". Case is ignored.
     """
     words = text.lower().split()
     scored = []
     for item in items:
-        scores = [_score(item, word) for word in words]
-        if None not in scores:
+        scores = [score for word in words if (score := _score(item, word)) is not None]
+        if len(scores) == len(words):
             title = item.title.lower()
             places = [place if (place := title.find(word)) >= 0 else len(title) for word in words]
-            scored.append(((sum(score or 0 for score in scores), sum(places)), item))
-    return [item for _, item in sorted(scored, key=lambda pair: pair[0])]
+            by_letters = BY_LETTERS in scores
+            scored.append(((by_letters, sum(scores), item.later, sum(places)), item))
+    best = min((by_letters for (by_letters, *_), _ in scored), default=False)
+    ordered = sorted(scored, key=lambda pair: pair[0])
+    return [item for (by_letters, *_), item in ordered if by_letters == best]
 
 
 def _score(item: Item, word: str) -> int | None:
     title, kind = item.title.lower(), item.kind.lower()
     if title.startswith(word):
         return 0
-    if any(part.startswith(word) for part in re.split(r"\W+", title)):
+    begins = rf"(?<!\w){re.escape(word)}"
+    if re.search(begins, title):
         return 1
     if word in title:
         return 2
     if word in kind:
         return 3
-    if any(part.startswith(word) for part in re.split(r"\W+", item.about.lower())):
+    if re.search(begins, item.about.lower()):
         return 4
     in_order = r"\b" + r"(?:\w*|.*\b)".join(map(re.escape, word))
-    return 5 if len(word) >= FUZZY and re.search(in_order, title) else None
+    return BY_LETTERS if len(word) >= FUZZY and re.search(in_order, title) else None
 
 
 _TYPED_POSITIONS = re.compile(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?")
@@ -182,17 +189,20 @@ _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_Pa
 
 
 class Palette(QFrame):
-    """A search field with matching items below; Enter or a click runs one, Esc closes."""
+    """A search field with matching items below; Enter or a click runs one, Esc closes.
+
+    ``further`` are items besides those of commands, panels and models.
+    """
 
     field_name, list_name = "Command", "Matching commands"
     placeholder = "A command, a panel, a position; or a model: its name, path, id or formula"
 
-    def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
+    def __init__(self, window: HostWindow, further: Sequence[Item] = ()) -> None:
         super().__init__(window, Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("role", "palette")
         self._window = window
-        self._items = self._all_items(bookmarks)
+        self._items = self._all_items(further)
         theme = window.viewport.scene.theme
         self._muted, self._row_height = QColor(theme.muted), theme.px(ROW_HEIGHT)
         self.field = QLineEdit()
@@ -231,8 +241,8 @@ class Palette(QFrame):
         self.show()
         self.field.setFocus()
 
-    def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
-        return items_of(self._window, bookmarks)
+    def _all_items(self, further: Sequence[Item]) -> list[Item]:
+        return items_of(self._window, further)
 
     def _typed_items(self, text: str) -> list[Item]:
         """Return items for typed positions and sources."""
@@ -302,7 +312,7 @@ class AddPalette(Palette):
         self._add = add
         super().__init__(window)
 
-    def _all_items(self, bookmarks: Sequence[Item]) -> list[Item]:
+    def _all_items(self, further: Sequence[Item]) -> list[Item]:
         session = self._window.session
         recent = [source for source in _recent(session) if not is_work(source.text)]
         return _source_items(session, recent, "Add", self._add)
@@ -314,8 +324,8 @@ class AddPalette(Palette):
         return A_PROJECT if is_work(text.strip()) else NOTHING
 
 
-def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
-    """Return the items for a window's current state."""
+def items_of(window: HostWindow, further: Sequence[Item] = ()) -> list[Item]:
+    """Return the items for a window's current state, with further ones before the models."""
     actions = window.commands.by_name
     items = [
         Item(
@@ -344,10 +354,15 @@ def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
         for action in window.commands.menus["Workspaces"].actions()
         if action.text() and action not in known
     ]
-    items += bookmarks
+    items += further
     session = window.session
     recent = [*_recent(session), *map(parsed, session.surveys)]
-    return items + _source_items(session, recent, "Open", window.controller.open)
+    items += _source_items(session, recent, "Open", window.controller.open)
+    if session.model is not None:
+        models = [source for source in _recent(session) if not is_work(source.text)]
+        beside = _source_items(session, models, "Add", window.add_beside)
+        items += [replace(item, title=f"{item.title} beside", later=True) for item in beside]
+    return items
 
 
 def _recent(session: Session) -> list[Source]:

@@ -349,7 +349,7 @@ def measure(window: MainWindow, on: bool) -> None:
 def _show_palette(window: MainWindow) -> None:
     from gui.window.palette import Palette
 
-    Palette(window, window.bookmarks.items()).popup()
+    Palette(window, [*window.bookmarks.items(), *window.lesson_player.items()]).popup()
 
 
 def connect_switches(session: Session, commands: Actions, listening: Listening) -> None:

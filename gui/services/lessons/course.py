@@ -39,17 +39,16 @@ class Lessons:
             self._session.notice = Notice(str(errors[0]), more, "\n".join(map(str, errors)))
         self._session.lessons = lessons
 
-    def go_on(self) -> bool:
-        """Continue in the last lesson if it exists, otherwise start the first one.
+    def go_on(self, file: str = "") -> bool:
+        """Continue in the lesson of a file, or in the last one; otherwise start the first one.
 
         Returns False if there are no lessons.
         """
         lessons, last = self._session.lessons, self._session.lesson
-        same = [
-            lesson for lesson in lessons if last is not None and lesson.file == last.lesson.file
-        ]
-        if last is not None and same:
-            self.go(same[0], last.step.line)
+        left = "" if last is None else last.lesson.file
+        same = [lesson for lesson in lessons if lesson.file == (file or left)]
+        if same:
+            self.go(same[0], last.step.line if last is not None and same[0].file == left else 0)
         elif lessons:
             self.go(lessons[0])
         return bool(lessons)

@@ -50,6 +50,7 @@ ITEMS = [
         ("2", ["Open GPT-2 small"]),
         ("metric", ["Isometric view"]),
         ("in", ["Zoom in"]),
+        ("sav", ["Save turntable…"]),
         ("isvw", ["Isometric view"]),
         ("spcta", ["Show Spectra"]),
         ("nrm", ["Show Norms", "Show sphere of mean norm"]),
@@ -122,6 +123,11 @@ def test_a_command_by_its_letters(application, palette):
         ("screenshot", "Save picture…"),
         ("pca", "Show PCA artefact"),
         ("principal", "Show Positions"),
+        ("explained variance", "Show Positions"),
+        ("p-value", "Show Claims"),
+        ("lesson 3", "Lesson 3: Positions inside the model, and what they do"),
+        ("add gpt-2 small", "Add GPT-2 small beside"),
+        ("gpt-2 small", "Open GPT-2 small"),
     ],
 )
 def test_words_of_other_tools_lead_to_commands_and_panels(palette, typed, first):
@@ -132,6 +138,26 @@ def test_a_position_beyond_the_table_names_those_there_are(palette):
     shown = palette("300-999")
     assert titles(shown) == []
     assert shown.nothing.text() == "The positions are 0–199."
+
+
+@pytest.mark.parametrize("typed", ["pca", "movie"])
+def test_scattered_letters_match_only_where_nothing_else_does(palette, typed):
+    shown = palette(typed)
+    rows = [shown.list.topLevelItem(i) for i in range(shown.list.topLevelItemCount())]
+    items = [row.data(0, Qt.ItemDataRole.UserRole) for row in rows]
+    assert all(typed in f"{one.title} {one.kind} {one.about}".lower() for one in items)
+
+
+def test_a_lesson_by_its_number(application, palette, wait_until_idle):
+    player = application.window.lesson_player
+    for number in ("2", "3"):
+        QTest.keyClick(palette(f"lesson {number}").field, Qt.Key.Key_Return)
+        QApplication.processEvents()
+        wait_until_idle(application)
+        assert player.on
+        assert application.session.lesson.lesson.file.startswith(f"0{number}")
+        assert application.session.lesson.number == 0
+    player.leave()
 
 
 def test_arrows_walk_and_a_click_chooses(application, palette):
