@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +47,8 @@ ABOUT = (
     "have seen its size."
 )
 MEASURE = "Measure"
+UNSAFE = re.compile(r'[<>:"/\\|?*@]+')
+"""Characters that some systems do not allow in names of folders, and "@"."""
 _USUAL = PositionsSettings("", "")
 _COUNTERS = {
     "position": "Position",
@@ -215,7 +218,7 @@ class InsideDialog(QDialog):
             place = QStandardPaths.writableLocation(
                 QStandardPaths.StandardLocation.DocumentsLocation
             )
-            name = Path(text.strip().rstrip("/\\")).name.replace("@", " ") or "model"
+            name = UNSAFE.sub(" ", Path(text.strip().rstrip("/\\")).name).strip() or "model"
             self._named = str(Path(place or Path.home()) / "Helixscope" / f"{name} inside")
             self.out.setText(self._named)
 

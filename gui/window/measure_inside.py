@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from geometry.hub.whole_model import WholeModel
     from geometry.inside.settings import PositionsSettings
     from geometry.inside.worker import WorkerProgress
+    from geometry.models.sources.source import Source
     from gui.window.host import HostWindow
     from gui.window.inside_dialog import InsideDialog
 
@@ -62,7 +63,7 @@ class InsideMeasurer:
         model = self._window.session.model
         dialog = self.dialog
         if not dialog.running and (source or model is not None):
-            dialog.show_source(source or (model.source.text if model is not None else ""))
+            dialog.show_source(source or ("" if model is None else _network_of(model.source)))
         show_in_front(dialog)
 
     def close(self) -> None:
@@ -204,3 +205,9 @@ class InsideMeasurer:
             self._window.controller.jobs.cancel(SLOT)
             self._dialog.show_running(False)
             self._dialog.show_message(self._on_stop)
+
+
+def _network_of(source: Source) -> str:
+    """Return the source of the network of an open model: not its rows, table, step or layers."""
+    model = source.model
+    return model.text.partition("/")[0] if model.kind == "bundled" else model.text

@@ -125,6 +125,26 @@ def test_a_stop_a_failure_and_settings_as_they_were(window, asked, qtbot, tmp_pa
     assert not dialog.isVisible()
 
 
+@pytest.mark.parametrize(
+    ("opened", "source"),
+    [("resampled:100,sample", "sample"), ("sample/inside", "sample"), ("sample", "sample")],
+)
+def test_it_measures_the_network_of_what_is_open(window, settle, opened, source):
+    window.controller.open(opened)
+    settle()
+    window.inside.ask()
+    assert window.inside.dialog.source.text() == source
+
+
+@pytest.mark.parametrize("source", ["tokens:days,a/b", 'c:d*e?f"g', "org/model@step 3", "  "])
+def test_the_proposed_folder_has_a_name_for_every_system(window, source):
+    window.inside.ask("some/model")
+    window.inside.dialog.source.setText(source)
+    name = Path(window.inside.dialog.out.text()).name
+    assert name.endswith(" inside")
+    assert not set(name) & set('<>:"|?*@')
+
+
 def test_a_model_without_a_table_leads_there(window, settle, tmp_path):
     source = tmp_path / "mamba"
     source.mkdir()
