@@ -87,8 +87,11 @@ class PaintedPlot(_OnScreen, QWidget):
         self.widget.pointClicked.connect(self._on_clicked)
         self.widget.markerDragged.connect(self._on_dragged)
         self.widget.markerReset.connect(self._on_reset)
+        self.nothing = label("", "muted", wrap=True)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.nothing.hide()
         above = () if self.readings is None else (self.readings,)
-        vbox(*above, (self.widget, 1), parent=self, spacing=0)
+        vbox(*above, (self.widget, 1), (self.nothing, 1), parent=self, spacing=0)
 
     def accepts(self, part: Part) -> bool:
         """Return whether this widget can show another part."""
@@ -113,12 +116,22 @@ class PaintedPlot(_OnScreen, QWidget):
         self._drawn = plot
         if self.readings is not None:
             self.readings.show_readings(plot.readings)
+            self._show_nothing(plot)
         self.widget.set_marker(self._marker())
         if isinstance(self.widget, PositionCurves):
             rings = plot.rings
             self.widget.marks.set_ringed(() if rings is None else rings.positions)
             self.widget.ring_tooltip = "" if rings is None else rings.tip
         self.show_marks(*self._marks)
+
+    def _show_nothing(self, plot: Plot) -> None:
+        """Show why there are no curves in place of axes without any."""
+        assert self.readings is not None
+        words = "" if plot.curves or plot.bands else " ".join(one.name for one in plot.readings)
+        self.nothing.setText(words[:1].upper() + words[1:] + "." * bool(words))
+        for widget in (self.widget, self.readings):
+            widget.setVisible(not words)
+        self.nothing.setVisible(bool(words))
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
         self._marks = hover, selection
