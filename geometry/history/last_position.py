@@ -224,5 +224,8 @@ def _count(step: np.int64) -> str:
 
 
 def _percent(share: float) -> str:
-    """Format a share, rounded up to whole percents."""
-    return f"{max(1, math.ceil(100 * share - 1e-9))} %"
+    """Format a share, rounded up to whole percents.
+
+    A row that has turned back differs from its first value by more than itself: all of it is new.
+    """
+    return f"{min(max(1, math.ceil(100 * share - 1e-9)), 100)} %"

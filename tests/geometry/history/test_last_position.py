@@ -1,5 +1,7 @@
 """The riddle of the last position: what supports the hypothesis, what refutes it, what neither."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,6 +64,19 @@ def test_a_row_that_grows_or_shrinks_otherwise_than_its_weight_decay_says():
     found = last_position(history_of(STEPS, tables))
     assert found.supports is False
     assert found.departure == pytest.approx(1 - 1 / 1.2, rel=1e-5)
+
+
+def test_no_more_than_all_of_a_row_is_new():
+    """A row that has turned back differs from its first value by more than its norm."""
+    tables = growing(STEPS)
+    for table in tables[1:]:
+        table[-1] = -table[-1]
+        table[:-1] = -tables[0][:-1]
+    found = last_position(history_of(STEPS, tables, decays=decays_of(STEPS)))
+    assert max(found.departure, *found.neighbour_departures) > 1
+    shares = [int(share) for share in re.findall(r"(\d+) ?%", found.why.replace("\u00a0", " "))]
+    assert shares
+    assert max(shares) == 100
 
 
 def test_what_half_precision_has_rounded_away_is_no_sign_of_learning():
