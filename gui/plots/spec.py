@@ -304,7 +304,7 @@ class Line:
     values: np.ndarray  # (n,): NaN for places without a value
     color: str  # ``#rrggbb``
     percent: bool = False  # Whether it is a share, formatted in percent
-    dashed: bool = False  # Whether it is an expectation, not a measurement
+    style: Style = "solid"  # Expectations, which are not measured, are not solid
     digits: int = 2  # Decimals of formatted values
     unit: str = ""  # Unit of formatted values
     measured: np.ndarray | None = None  # (n,): where it was; gaps elsewhere are drawn over
@@ -312,7 +312,7 @@ class Line:
     @property
     def look(self) -> tuple[Style, float]:
         """Style and width of its curves."""
-        return ("dashed", 1.0) if self.dashed else ("solid", 1.5)
+        return self.style, 1.5 if self.style == "solid" else 1.0
 
     def text_at(self, place: int) -> str:
         """Return the formatted value at a place, by its index; "–" if there is none."""
@@ -324,7 +324,7 @@ class Line:
 
     def reading(self, place: int) -> Reading:
         """Return the entry of the row over a plot for its value at a place."""
-        return Reading(self.name, self.text_at(place), self.color, self.look[0])
+        return Reading(self.name, self.text_at(place), self.color, self.style)
 
     def curves(self, x: np.ndarray, *, dots: bool = False, named: bool = True) -> list[Curve]:
         """Return its curves over places on an axis, one for each run with values."""
@@ -340,7 +340,7 @@ class Line:
                 width,
                 silent=True,
                 label=self.name if named and not number else "",
-                dots=dots and not self.dashed and len(x) <= MAX_DOTS,
+                dots=dots and self.style != "dashed" and len(x) <= MAX_DOTS,
             )
             for number, run in enumerate(runs(values))
         ]

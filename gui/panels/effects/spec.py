@@ -280,7 +280,7 @@ def _moves(view: View) -> Plot:
     return Plot(
         "How far rows move",
         Axis("position", whole=True),
-        Axis("‖p′ − p‖", span=(0.0, top)),
+        Axis("‖p′ − p‖ (units of P)", span=(0.0, top)),
         [Curve(np.arange(len(moved)), moved, SERIES[view.theme.name][0], width=1.5)],
         hover=hover,
         over="position",
@@ -335,7 +335,7 @@ def _losses(view: View) -> Plot:
         y, low_y, high_y = _columns([control for _, control in paired]).values()
         control = None if effect is None else effect.nearest
         curves.append(Curve(x, y, other, "dashed", silent=True))
-        bands.append(Band(x, low_y, high_y, other))
+        bands.append(Band(x, low_y, high_y, other, style="dashed"))
         text = "" if control is None else cost(effects, control)
         readings.append(Reading("as far, elsewhere", text, other, "dashed"))
     return replace(

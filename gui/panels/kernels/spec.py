@@ -161,7 +161,11 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead | ByOffset]):
                 Option(
                     "attention", "Attention", "Mean attention of the range's queries to each lag"
                 ),
-                Option("score", "Score", "Mean score κ(Δ) before the softmax"),
+                Option(
+                    "score",
+                    "Score",
+                    "Mean score κ(Δ) before the softmax, by lag; the maps stay attention",
+                ),
             ),
         ),
         Toggle(
@@ -531,7 +535,12 @@ def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
         name, x_span, y = "Mean score by lag", None, Axis("mean score κ(Δ)")
     x = Axis("lag Δ (positions back)", whole=True, span=x_span)
     drawn, bands = [curve for _, curve in named], _bands(view, result, what)
-    readings = [Reading(head, color=view.ink), *(band.reading() for band in bands)]
+    readings = [
+        Reading(text, color=curve.color, style=curve.style)
+        for text, curve in reversed(named)
+        if not curve.name
+    ]
+    readings += [band.reading() for band in bands]
     maps = _maps(view, result)
     plot = Plot(
         name,
@@ -693,7 +702,7 @@ def _attention_of(result: Kernels, query: int, color: str) -> Curve:
     first, last = result.positions
     row = result.weights[query - first]
     lags = query - np.arange(first, last + 1)
-    return Curve(lags[::-1], row[::-1].astype(float), color)
+    return Curve(lags[::-1], row[::-1].astype(float), color, "dotted", width=1.5)
 
 
 def _reach(result: Kernels) -> Span:

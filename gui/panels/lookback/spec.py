@@ -393,7 +393,7 @@ def _fits(view: View) -> tuple[Line, ...]:
         return lines
     strict = result.by_halves.r2["screw"]
     name = f"{NAMES['screw']}, by halves"
-    return (*lines, Line(name, strict, view.ink, dashed=True, digits=3))
+    return (*lines, Line(name, strict, view.ink, style="dashed", digits=3))
 
 
 def _angles(view: View) -> tuple[Line, ...]:
@@ -428,7 +428,7 @@ def _followed(motions: Motions, name: str, color: str) -> tuple[Line, ...]:
     fit = f"{format_number(slope, 3)}° per token"
     return (
         Line(name, motions.followed, color, digits=1, unit="°"),
-        Line(fit, fitted, color, digits=1, unit="°", dashed=True),
+        Line(fit, fitted, color, digits=1, unit="°", style="dashed"),
     )
 
 
@@ -470,7 +470,9 @@ def _line_reading(line: Line, place: int) -> Reading:
     """Return a line's legend entry, with a reason if the angle is unknown there."""
     reading = line.reading(place)
     untracked = line.unit == "°" and not np.isfinite(line.values[place])
-    return replace(reading, text=UNTRACKED if not line.dashed else "") if untracked else reading
+    return (
+        replace(reading, text=UNTRACKED if line.style == "solid" else "") if untracked else reading
+    )
 
 
 def _beside_random(view: View, fits: Plot) -> Plot:

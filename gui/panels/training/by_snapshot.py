@@ -11,7 +11,7 @@ import numpy as np
 from geometry.history.last_position import NEIGHBOURS
 from gui.panels.kit.views import View as AnyView
 from gui.panels.training.question import Training
-from gui.plots.spec import Axis, Line, Plot, Reading, Rule, level_band
+from gui.plots.spec import Axis, Line, Plot, Reading, Rule, Style, level_band
 from gui.style.theme import SERIES
 
 if TYPE_CHECKING:
@@ -141,11 +141,15 @@ def norm_lines(view: View) -> list[Line]:
         ]
     selection = view.choices.selection
     chosen = [p for p in selection if p != last and p < norms.shape[1]][-MAX_SELECTED:]
-    tints = (theme.accent, theme.hover, theme.muted)
-    for position, color in zip(reversed(chosen), tints, strict=False):
-        lines.append(Line(str(position), norms[:, position], color))
+    looks: tuple[tuple[str, Style], ...] = (
+        (theme.accent, "solid"),
+        (theme.hover, "dashed"),
+        (theme.muted, "dotted"),
+    )
+    for position, (color, style) in zip(reversed(chosen), looks, strict=False):
+        lines.append(Line(str(position), norms[:, position], color, style=style))
     if riddle is not None:
-        lines.append(Line("decay only", riddle.predicted_norms, colors[2], dashed=True))
+        lines.append(Line("decay only", riddle.predicted_norms, colors[2], style="dashed"))
     return lines
 
 

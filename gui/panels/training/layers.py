@@ -120,7 +120,7 @@ def _variance(view: View, layers: LayerTables) -> list[Line]:
     theme, described = view.theme, view.result.described
     lines = [
         Line("pos", layers.share, SERIES[theme.name][0], percent=True),
-        Line("noise", layers.share_noise, theme.muted, percent=True, dashed=True),
+        Line("noise", layers.share_noise, theme.muted, percent=True, style="dashed"),
     ]
     if layers.random_share is not None and (described is None or not described.controls):
         random = layers.random_share
@@ -167,7 +167,7 @@ def _probe(view: View, layers: LayerTables) -> list[Line]:
         return []
     return [
         Line("probe", layers.probe_error, SERIES[view.theme.name][0], digits=1),
-        Line("chance", layers.probe_chance, view.theme.muted, dashed=True, digits=1),
+        Line("chance", layers.probe_chance, view.theme.muted, style="dashed", digits=1),
     ]
 
 
@@ -241,7 +241,7 @@ def _decomposition_plots(view: View) -> list[Plot | Image]:
         for (name, key), color in zip(named.items(), colors, strict=False)
     ]
     noise = _by_layer(described, "share_noise")
-    shares.append(Line("noise", noise, view.theme.muted, percent=True, dashed=True))
+    shares.append(Line("noise", noise, view.theme.muted, percent=True, style="dashed"))
     ranks = [
         Line("rank", _by_layer(described, "rank"), colors[1], digits=0),
         Line(STABLE_RANK, _by_layer(described, "stable_rank"), colors[0]),
@@ -266,7 +266,7 @@ def _errors(view: View) -> list[Line]:
     if described is None:
         return []
     errors = _by_layer(described, "standard_error")
-    return [Line("std. error", errors, view.theme.muted, dashed=True)]
+    return [Line("std. error", errors, view.theme.muted, style="dashed")]
 
 
 def _by_layer(described: Description, name: str) -> np.ndarray:
@@ -287,7 +287,7 @@ def _by_layer(described: Description, name: str) -> np.ndarray:
 
 def _published_line(view: View, described: Description, quantity: str) -> Line:
     values = _published(described, quantity)
-    return Line("published", values, SERIES[view.theme.name][2], dashed=True)
+    return Line("published", values, SERIES[view.theme.name][2], style="dashed")
 
 
 def _published(described: Description, quantity: str) -> np.ndarray:
@@ -338,5 +338,10 @@ def _angles(counters: Sequence[CounterByLayer], layer: int) -> Image:
             f"random directions {low:.0f}–{high:.0f}°"
         )
 
-    name, axis, span = "Smallest angles between counters", Axis("counter", whole=True), (0.0, 90.0)
-    return Image(name, axis, axis, values, "viridis", span, hover=hover, unit="degrees")
+    numbered = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+    title, x, y = (
+        "Smallest angles between counters",
+        Axis(numbered, whole=True),
+        Axis("counter", whole=True),
+    )
+    return Image(title, x, y, values, "viridis", (0.0, 90.0), hover=hover, unit="degrees")

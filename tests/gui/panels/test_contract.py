@@ -497,7 +497,9 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside others"])
 def test_no_series_is_known_by_its_colour_alone(name, theme, beside, show, compared):
     """Series of a plot differ in style or shape, and their legends show both."""
-    panel = (compared(name) if beside else show(name)).panel
+    stage = compared(name) if beside else show(name)
+    stage.controller.select((5, 9, 13))
+    panel = stage.panel
     panel.set_theme(theme)
     panel.configure(**SEVERAL.get(name, {}))
     parts = [p for p in panel.spec.plots(panel.view(theme)) if isinstance(p, Plot)]

@@ -468,3 +468,13 @@ def test_that_of_a_picture_is_a_map_of_offsets(stage_of, written):
     assert run_script(panel.python()).splitlines()[0] == "(2, 3, 3)"
     assert panel.numbers()[f"bias_of_head_{other}"].shape == (3, 3)
     assert panel.spec.guide(panel.view(), 1) is None
+
+
+def test_the_legend_names_the_selected_positions_line(stage, panel):
+    stage.controller.select((20,))
+    (drawn,) = [curve for curve in curves_of(panel).curves if curve.style == "dotted"]
+    plot = next(part for part in panel.content.plots.painted if part.part.name.startswith("Mean"))
+    readings = {reading.name: (reading.color, reading.style) for reading in plot.part.readings}
+    assert readings["position 20"] == (drawn.color, "dotted")
+    stage.controller.select(())
+    assert "position 20" not in {reading.name for reading in plot.part.readings}

@@ -217,6 +217,16 @@ def test_selected_norms_and_legend_at_the_cursor(stage, qtbot):
     qtbot.waitUntil(lambda: legend.accessibleName() == legend.text(), timeout=20_000)
 
 
+def test_words_stand_in_place_of_axes_without_a_curve(stage):
+    for name, drawn in ((MASS, False), ("norm", True)):
+        plot = painted(stage, name)
+        assert bool(plot.part.curves) is drawn
+        assert plot.widget.isVisibleTo(plot) is drawn
+        assert plot.readings.isVisibleTo(plot) is drawn
+        assert plot.nothing.isVisibleTo(plot) is not drawn
+        assert bool(plot.nothing.text()) is not drawn
+
+
 def test_plots_share_the_room_or_a_place(stage, qtbot):
     panel, third = stage.panel, stage.panel.controls.widgets["third"]
     panel.resize(1500, 300)
