@@ -77,6 +77,10 @@ class ComponentArrows:
         """Return the pixels of the backing; of no extent while hidden."""
         return self._area
 
+    def label_boxes(self) -> list[Box]:
+        """Return the pixels of the labels; none while hidden."""
+        return list(self._boxes)
+
     def end_at(self, x: float, y: float) -> int | None:
         """Return the arrow whose end or label is at a pixel, or None."""
         away = np.hypot(*(self._tips - (x, y)).T)

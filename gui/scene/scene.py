@@ -53,6 +53,8 @@ LETTER, MIN_LETTERS = 0.58, 24
 """Approximate width of a letter relative to its size; minimum letters per line."""
 PALE = 0.28
 """Share of its colour that the curve keeps while positions are highlighted."""
+SMALL_WIDTH = 520.0
+"""Width of views, such as small films, in which the arrows' labels alone have backings."""
 ARROWS_WIDTH = 210.0
 """Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
 
@@ -513,13 +515,16 @@ class HelixScene:
         if self._placed != (width, height, dpi, s):
             self._placed = (width, height, dpi, s)
             self._taken = self._place_texts(state, width, height, dpi)
-        taken = list(self._taken)
+        taken, plates = list(self._taken), list(self._taken)
         if self._compact and width < ARROWS_WIDTH * s:
             self.arrows.hide()
         else:
             self._draw_arrows(state, dpi)
             taken.append(self.arrows.box())
-        self._plates.draw(taken)
+            # A small view has no corner that the curve leaves free.
+            small = self._compact or width < SMALL_WIDTH * s
+            plates += self.arrows.label_boxes() if small else [self.arrows.box()]
+        self._plates.draw(plates)
         self._draw_marks(state, taken, dpi)
 
     def _place_texts(self, state: SceneState, width: int, height: int, dpi: int) -> list[Box]:

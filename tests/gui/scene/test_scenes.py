@@ -374,6 +374,28 @@ def test_a_small_view_is_framed_above_its_caption(opened, stage):
     assert lowest[0] < top < lowest[1]
 
 
+@pytest.mark.parametrize(("size", "compact"), [((300, 200), True), ((480, 270), False)])
+def test_a_small_view_fades_the_curve_behind_letters_only(opened, stage, size, compact):
+    made = stage(LIGHT, size)
+    made.scene.compact = compact
+    made.scene.show(resolve_scene(opened))
+    # The curve passes through the arrows' corner.
+    made.scene.pose_of("xz", made.scene.displayed).apply(made.plotter.camera)
+    made.plotter.camera.zoom(3.0)
+    drawn = []
+    for on in (True, False):
+        made.scene._plates.on = on
+        drawn.append(made.draw().astype(int))
+    rows, columns = np.nonzero(np.abs(drawn[0] - drawn[1]).sum(axis=2))
+    up = drawn[0].shape[0] - 1 - rows
+    inside = np.zeros(len(rows), dtype=bool)
+    letters = [*made.scene.arrows.label_boxes(), *made.scene._taken]
+    for left, bottom, right, top in letters:
+        inside |= (left <= columns) & (columns <= right) & (bottom - 1 <= up) & (up <= top)
+    assert len(rows)
+    assert inside.all()
+
+
 @pytest.mark.parametrize("compact", [False, True])
 def test_a_curve_is_framed_below_the_legend(opened, stage, compact):
     made = stage(LIGHT, SIZE)
