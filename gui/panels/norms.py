@@ -255,7 +255,7 @@ class NormsPanel(PanelSpec[Choices, Values]):
         )
         plot = Plot(
             f"{quantity.capitalize()} of each position",
-            Axis(view.along, whole=True, span=(-margin, last + margin), printed="position"),
+            Axis(view.along, whole=True, span=(-margin, last + margin), printed=view.row),
             Axis(
                 f"{quantity} / its mean" if _relative(view) else f"{quantity} ({UNITS[quantity]})",
                 span=full_span(view),

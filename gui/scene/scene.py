@@ -232,7 +232,10 @@ class HelixScene:
                 top=min(max(above / height, EVEN), MAX_KEPT),
             )
         left, _, right, _ = self._bar.box(dpi)
-        beside = 3 * GRID * s + min(right - left, BAR_ROOM * s)
+        room = right - left
+        if not self._state.scale.categories:  # whose names are longer than numbers
+            room = min(room, BAR_ROOM * s)
+        beside = 3 * GRID * s + room
         return Margins(
             left=min(edge / width, MAX_KEPT),
             right=min(max(beside, edge) / width, MAX_KEPT),

@@ -186,6 +186,8 @@ class InspectorPanel(Panel):
     def _show_all(self) -> None:
         model, current = self.session.model, self.session.current
         self.go_to.set_table(model.n_positions if model is not None else 0, current)
+        for table in (self.beside, self.nearest, self.listed):
+            table.name_rows(_row(self.session).capitalize())
         sentence = self._sentence()
         self.sentence.setText(sentence)
         if sentence:
@@ -332,6 +334,11 @@ def _neighbour_row(session: Session, current: int, neighbour: Neighbour) -> Row:
     return Row(neighbour.position, cells)
 
 
+def _row(session: Session) -> str:
+    """Return what a row of the open model is: "position", or "row" if rows have labels."""
+    return "row" if session.model is not None and session.model.rows is not None else "position"
+
+
 def _selection_table() -> PositionTableView:
     columns = (
         Column("Position", "A selected position; click to make it the current one", 60),
@@ -361,7 +368,8 @@ def details_text(session: Session, details: PositionDetails) -> str:
     fitted = len(session.pca.components) if session.pca is not None else 0
     shown = [c for c in session.shown_components if c <= fitted]
     text = session.text_at(details.position)
-    lines = [("position", str(details.position))]
+    row = _row(session)
+    lines = [(row, str(details.position))]
     if text is not None:
         lines.append((_title(session), _one_cell(text)))
     lines.append(("norm", _number(details.norm)))
@@ -371,7 +379,7 @@ def details_text(session: Session, details: PositionDetails) -> str:
     ]
     lines.append(("off-subspace residual", _number(details.residual)))
     copied = "".join(f"{name}\t{value}\n" for name, value in lines)
-    copied += "\nposition\tdistance\tcosine\n"
+    copied += f"\n{row}\tdistance\tcosine\n"
     for row in (*details.neighbours, *details.nearest):
         copied += f"{row.position}\t{_number(row.distance)}\t{_number(row.cosine)}\n"
     return copied

@@ -49,6 +49,12 @@ _COLOR_BY = (
         "your own with a row for each position",
     ),
 )
+_OF_ROWS = {
+    "position": ("Position", "Row"),
+    "period": ("Position, modulo", "Row, modulo"),
+    "token": ("Token", "Label"),
+}
+"""Names of quantities of positions, and of rows with labels."""
 _PERIOD = Scale(*PERIODS, 1, power=0.0)
 _SPAN = {
     "period": ("Period", "The period in positions"),
@@ -276,7 +282,9 @@ class ViewPanel(Panel):
                 before = self.session.color_column
                 name = "" if before is None else before.name
                 same = (column for column in columns if column.name == name)
-                self.columnRequested.emit(next(same, columns[0]))
+                # Of labels, which differ from row to row, each would have a colour of its own.
+                useful = (c for c in columns if c.numeric or len(set(c.values)) < len(c.values))
+                self.columnRequested.emit(next(same, next(useful, columns[0])))
             else:
                 self.columnFileRequested.emit()
             return
@@ -333,6 +341,9 @@ class ViewPanel(Panel):
     def _on_session_changed(self) -> None:
         session = self.session
         column = shown_column(session)
+        of_rows = session.model is not None and session.model.rows is not None
+        for quantity, texts in _OF_ROWS.items():
+            self.color_by.setItemText(self.color_by.findData(quantity), texts[of_rows])
         missing = session.color_by == "column" and column is None  # another model's own
         shown = "position" if missing else session.color_by
         self.color_by.setCurrentIndex(self.color_by.findData(shown))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QPixmap
@@ -119,6 +120,13 @@ class PositionRows(TitledRows):
         self.tints: dict[int, QColor] = {}
         self.shapes: dict[int, QPixmap] = {}
         self._tip = tip
+
+    def name_rows(self, title: str) -> None:
+        """Set the title of the first column: what rows are."""
+        first, *others = self.columns
+        if first.title != title:
+            self.columns = (replace(first, title=title), *others)
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
 
     def replace(self, rows: tuple[Row, ...]) -> None:
         """Set the rows."""

@@ -83,6 +83,10 @@ class PositionTableView(QTableView):
         """The shown rows."""
         return self._rows.rows
 
+    def name_rows(self, title: str) -> None:
+        """Set the title of the first column: what rows are."""
+        self._rows.name_rows(title)
+
     def set_rows(self, rows: Iterable[Row]) -> None:
         """Set the rows; the height follows their number."""
         new = tuple(rows)

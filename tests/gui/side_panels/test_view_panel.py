@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.checkpoints.column_files import PositionColumn
+from geometry.models.sources.opening import open_model
 from gui.side_panels.view import ViewPanel
 from gui.state.session import Session
 from gui.state.values import CurveLook
@@ -206,6 +207,20 @@ def test_a_column_is_chosen_from_the_file_and_another_file_is_asked_for(panel, h
     # Of a saved project there is the column alone.
     panel.session.change(columns=(), color_column=loss)
     assert panel.column.itemText(1) == "Other file…"
+
+
+def test_of_labelled_rows_the_first_column_is_one_in_which_some_are_equal(panel, heard, tmp_path):
+    lines = [f"word {i},kind {i % 3},{i},{i * i % 7},{i % 5}" for i in range(20)]
+    (tmp_path / "words.csv").write_text("\n".join(["word,kind,a,b,c", *lines]), "utf-8")
+    model = open_model(tmp_path / "words.csv")
+    panel.session.change(model=model)
+    names = [panel.color_by.itemText(i) for i in range(panel.color_by.count())]
+    assert names[0] == "Row"
+    assert "Label" in names
+    choose_by_keys(panel.color_by, Qt.Key.Key_End)
+    assert heard == [("column", "kind")]
+    panel.session.change(model=None)
+    assert panel.color_by.itemText(0) == "Position"
 
 
 def test_colours_by_token_say_what_is_needed(panel):
