@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ PIXELS = 0.65
 """Line width in points per pixel on the screen."""
 SHAPE = 3.5
 """Width of a curve's shapes in points."""
+DOT = 3.0
+"""Area of a dot in square points."""
 TINY = float(np.finfo(float).tiny)
 IMAGE_WIDTH = 0.75
 """Width of an image with its colour bar, relative to a plot's."""
@@ -125,8 +128,8 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         axes.set_yscale("log")
     for band in plot.bands:
         paint_band(axes, band)
-    span = plot.x.span or spanned_by(plot.curves)
-    for curve in sorted(plot.curves, key=lambda curve: not curve.name):  # other models' behind
+    span, curves = plot.x.span or spanned_by(plot.curves), _labelled(plot)
+    for curve in sorted(curves, key=lambda curve: not curve.name):  # other models' behind
         _paint_curve(axes, curve, plot, span)
     for rule in plot.rules:
         _paint_rule(axes, rule, theme)
@@ -256,12 +259,37 @@ def _paint_curve(axes: Axes, curve: Curve, plot: Plot, span: Span) -> None:
         **shaped(curve.color, x, span, log=plot.x.log),
     )
     if curve.dots:
-        axes.plot(x, y, ".", color=curve.color, markersize=3)
+        axes.scatter(x, y, DOT, curve.color, linewidths=0)
+
+
+def _labelled(plot: Plot) -> list[Curve]:
+    """Return the curves with labels: of several of one model, those in the row over the plot.
+
+    Entries of that row for a style of curves of several colours have curves without points.
+    """
+    own = {(curve.color, curve.style) for curve in plot.curves if not curve.name and len(curve.x)}
+    labelled = {(curve.color, curve.style) for curve in plot.curves if curve.label}
+    named = {
+        (reading.color, reading.style): reading.name
+        for reading in (plot.readings if len(own) > 1 else ())
+        if reading.color and "band" not in reading.style
+    }
+    curves = []
+    for curve in plot.curves:
+        look = curve.color, curve.style
+        label = curve.label or ("" if curve.name or look in labelled else named.pop(look, ""))
+        curves.append(replace(curve, label=label))
+    nowhere = np.zeros(0)
+    return curves + [
+        Curve(nowhere, nowhere, color, style, label=name)
+        for (color, style), name in named.items()
+        if (color, style) not in own and style in STYLES
+    ]
 
 
 def _is_labelled(plot: Plot) -> bool:
     """Return whether a curve or a band has a label."""
-    return any(curve.label for curve in plot.curves) or any(band.label for band in plot.bands)
+    return any(c.label for c in _labelled(plot)) or any(band.label for band in plot.bands)
 
 
 def paint_band(axes: Axes, band: Band) -> None:

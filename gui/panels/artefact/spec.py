@@ -150,7 +150,7 @@ def _plot(view: ArtefactView, waves: ComponentWaves, name: str, *, over: bool) -
     return Plot(
         f"Components of {name}" if over else f"Components of a {name}",
         Axis(view.along if over else f"row, {name}", whole=True),
-        Axis("score (units of P)"),
+        Axis("score (units of P)", printed="score (units of P); dashed: best sinusoid"),
         curves,
         hover=hover,
         over="position" if over else "",

@@ -135,7 +135,7 @@ class ExperimentPanel(PanelSpec[Choices, Experiment]):
             color, at = colors_of(theme)[kind], np.arange(len(x))
             shapes = shaped(color, at, (0, len(x)))
             curves.plot(x, y, linewidth=0.5, color=color, label=NAMES[kind], **shapes)
-            curves.plot(x, y, ".", markersize=2, color=color)
+            curves.scatter(x, y, 1.0, color, linewidths=0)
         curves.set_aspect("equal", adjustable="datalim")
         curves.set_xticks([])
         curves.set_yticks([])

@@ -365,7 +365,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             axes.plot(at, shape.coordinates[:, column], ".", color=theme.faint, markersize=3)
             axes.plot(at, shape.fits[name].values[:, column], color=view.ink, linewidth=1)
             axes.tick_params(labelleft=column == 0)
-            name_axes(axes, "Position", f"PC {shape.components[column]}")
+            name_axes(axes, view.row.capitalize(), f"PC {shape.components[column]}")
         below = figure.add_subplot(grid[1, :])
         dress_axes(below, theme)
         for other in view.others:
@@ -389,7 +389,7 @@ class ShapePanel(PanelSpec[Choices, Shape]):
             fontsize=SMALL * POINTS,
             color=theme.muted,
         )
-        name_axes(below, "Position", "Distance (units of P)")
+        name_axes(below, view.row.capitalize(), "Distance (units of P)")
         rough = " · ".join(rough_parts(shape).values())
         figure.suptitle(
             "\n".join(filter(None, (*self.heading(view), rough))),

@@ -509,16 +509,20 @@ def test_no_series_is_known_by_its_colour_alone(name, theme, beside, show, compa
             colors.setdefault((curve.style, shape_of(curve.color)), set()).add(curve.color)
         assert all(len(known) == 1 for known in colors.values()), (part.name, colors)
         assert len({band.style for band in part.bands}) == len(part.bands), part.name
-        of_curves = {(curve.color, curve.style) for curve in part.curves}
-        assert len({reading.color for reading in part.readings} - {color for color, _ in of_curves}
-                   - {theme.muted} - {band.color for band in part.bands} - {""}) == 0  # fmt: skip
+        known = {theme.muted, ""} | {one.color for one in (*part.curves, *part.bands)}
+        assert {reading.color for reading in part.readings} <= known
     shaped = {shape_of(curve.color) for part in parts for curve in part.curves if len(curve.x)}
     drawn = {shape for plot in panel.findChildren(CurvePlot) for shape in plot.shapes()}
     assert shaped - {""} <= drawn
     if type(panel.spec).figure is PanelSpec.figure and parts:
-        lines = [line for axes in panel.figure()().axes for line in axes.lines]
-        markers = {line.get_marker() for line in lines}
+        figure = panel.figure()()
+        markers = {line.get_marker() for axes in figure.axes for line in axes.lines}
         assert shaped - {""} <= markers
+        printed = set(printed_names(figure).values())
+        for part in panel.spec.plots(panel.view(LIGHT)):
+            curves = part.curves if isinstance(part, Plot) else ()
+            own = {curve.color for curve in curves if len(curve.x) and not curve.name}
+            assert len(own) < 2 or own <= printed, part.name
 
 
 def test_a_panel_that_is_not_seen_keeps_no_closed_model(name, compared, models):

@@ -13,7 +13,7 @@ from gui.panels.spectra import SpectraOf, SpectraPanel
 from gui.plots.qt_painter import PaintedLegend
 from gui.services.questions import QuestionContext, resolve
 from gui.state.colors import model_color
-from gui.style.theme import LIGHT
+from gui.style.theme import LIGHT, SERIES
 from tests.gui.open_models import add_beside
 from tests.gui.result_stage import LEFT, drag, hover, named
 from tests.scripts import run_script
@@ -170,14 +170,13 @@ def test_k_is_dragged_kept_and_missing_parts_named(panel):
     assert usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
-def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, panel, small_gpt2):
+def test_beside_other_models_the_rest_have_colours_of_no_model(stage, panel, small_gpt2):
     panel.configure(subjects=(P, Subject("W_Q")))
-    before = {curve.color for curve in plot_of(panel).curves}
     add_beside(stage.controller, small_gpt2("other"))
     QApplication.processEvents()
     named_ones = {curve.color for curve in plot_of(panel).curves if curve.name}
     rest = {curve.color for curve in plot_of(panel).curves if not curve.name}
-    assert rest == {LIGHT.text, LIGHT.muted} != before
+    assert rest == {LIGHT.text, SERIES["light"][2], LIGHT.muted}  # the last of the Gaussian matrix
     assert named_ones == {model_color(1, LIGHT)}
     panel.configure(subjects=(Subject("W_Q"), P))
     sigma = np.linalg.svd(stage.session.others[0].session.model.weight("W_Q", 0))[1]

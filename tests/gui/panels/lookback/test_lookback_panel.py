@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from geometry.measures.lookback_range import look_back_range
 from gui.panels.lookback.question import HeadsLookBackOf, LookBackOf
 from gui.panels.lookback.spec import FIRST_LAG
-from gui.style.theme import LIGHT, format_number
+from gui.style.theme import LIGHT, SERIES, format_number
 from tests.gui.others_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
     cursors,
@@ -146,8 +146,8 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
     looks = {name: (one.color, one.style) for name, one in curves(panel, "R²").items()}
     assert looks == {
         "rotation + shift": (LIGHT.text, "solid"),
-        "shift alone": (LIGHT.muted, "solid"),
-        "rotation alone": (LIGHT.muted, "dashed"),
+        "shift alone": (SERIES["light"][3], "solid"),
+        "rotation alone": (SERIES["light"][4], "solid"),
     }
     for other in made.session.others:
         found = look_back_range(other.session.model.W_pos, other.session.positions).found
