@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -78,13 +79,14 @@ class Entry:
 
 def file_order(
     group: str, seed: int | None, step: int | None, layer: int | None, source: str
-) -> tuple[str, int, int, int, str]:
+) -> tuple[str, int, float, int, str]:
     """Return the key by which checkpoints are sorted, in a survey and in its file.
 
-    By group, seed, step and layer; unknown ones first.
+    By group, seed, step and layer. Without a seed or a layer they are first; without a step, as the
+    final model of a training, last.
     """
-    known = [-1 if one is None else one for one in (seed, step, layer)]
-    return group, known[0], known[1], known[2], source
+    known = [-1 if one is None else one for one in (seed, layer)]
+    return group, known[0], math.inf if step is None else step, known[1], source
 
 
 @dataclass(frozen=True, slots=True)

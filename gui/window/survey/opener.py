@@ -157,6 +157,7 @@ class SurveyOpener:
         measured = {source: table for source, table, why in rows if source in sources and not why}
 
         def use(found: list[Source]) -> None:
+            show_in_front(self._window)
             for name, source in zip(sources, found, strict=True):
                 if name in measured:
                     remember_table(self._window.session, source, measured[name] or None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
@@ -32,6 +35,16 @@ def value_text(column: SurveyColumn, row: int) -> str:
     if column.kind == "share":
         return format_percent(value, column.decimals)
     return format_number(value, column.decimals)
+
+
+def common_folder(sources: Sequence[str]) -> str:
+    """Return the folder of all of several paths, with its last separator; "" if there is none."""
+    if len(sources) < 2 or not all(map(os.path.isabs, sources)):
+        return ""
+    try:
+        return os.path.join(os.path.commonpath(list(map(os.path.dirname, sources))), "")
+    except ValueError:  # they are on several drives
+        return ""
 
 
 def titled(column: SurveyColumn) -> str:
@@ -69,6 +82,7 @@ class SurveyRows(QAbstractTableModel):
     def _set_survey(self, survey: Survey) -> None:
         self.survey = survey
         self.columns = tuple(survey.columns.values())
+        self._folder = common_folder(list(survey.columns["source"].values))
         self._sides = tuple(_LEFT if c.kind == "text" else _RIGHT for c in self.columns)
         self._sort()
 
@@ -122,9 +136,14 @@ class SurveyRows(QAbstractTableModel):
     def _mark(self, section: int) -> str:
         return ARROWS[self.by[1]] if self.by is not None and self.by[0] == section else ""
 
+    def text(self, row: int, column: SurveyColumn) -> str:
+        """Return the text of a survey's row in a cell: of a source, without the folder of all."""
+        text = value_text(column, row)
+        return text.removeprefix(visible(self._folder)) if column.name == "source" else text
+
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role == Qt.ItemDataRole.DisplayRole:
-            return value_text(self.columns[index.column()], self.order[index.row()])
+            return self.text(self.order[index.row()], self.columns[index.column()])
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._sides[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:

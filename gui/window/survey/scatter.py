@@ -60,10 +60,12 @@ def is_wide(column: SurveyColumn) -> bool:
 def make_scatter(survey: Survey, choices: ScatterChoices) -> Scatter:
     """Return the scatter of a survey's columns."""
     columns = survey.columns
+    x = _axis(columns[choices.x], log=choices.log_x)
+    y = _axis(columns[choices.y], log=choices.log_y)
     return Scatter(
-        _axis(columns[choices.x], log=choices.log_x),
-        _axis(columns[choices.y], log=choices.log_y),
-        _scale(columns[choices.color]),
+        x,
+        y,
+        _scale(columns[choices.color], drawn=~np.isnan(x.values) & ~np.isnan(y.values)),
         survey.runs if choices.lines else (),
     )
 
@@ -95,12 +97,13 @@ def _axis(column: SurveyColumn, *, log: bool) -> ScatterAxis:
     return ScatterAxis(titled(column), values, log, whole=column.kind == "count")
 
 
-def _scale(column: SurveyColumn) -> ColorScale:
+def _scale(column: SurveyColumn, *, drawn: np.ndarray) -> ColorScale:
+    """Return the colours of a column: of names, those of the rows that have a point."""
     title = titled(column)
     if column.kind != "text" and column.name not in NAMES:
         values = column.values * 100 if column.kind == "share" else column.values
         return measured(title, values, slice(None), COLORMAP, whole=column.kind == "count")
-    known = column.known
+    known = column.known & drawn
     categories, at = np.unique(column.values[known], return_inverse=True)
     names = [name if isinstance(name, str) else format_number(name, 0) for name in categories]
     if len(names) > MAX_CATEGORIES:

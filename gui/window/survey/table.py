@@ -14,7 +14,7 @@ from geometry.survey.read import Survey
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import without_keys
 from gui.widgets.position_rows import MOVES, rows_style, set_up_rows
-from gui.window.survey.rows import SurveyRows, titled, value_text
+from gui.window.survey.rows import SurveyRows, titled
 
 ROW_HEIGHT = 22
 MAX_WIDTH, SAMPLE = 320, 200
@@ -190,7 +190,7 @@ class SurveyTable(QTableView):
         step = max(len(self.survey) // SAMPLE, 1)
         rows = range(0, len(self.survey), step)
         for at, column in enumerate(self.rows.columns):
-            texts = (metrics.horizontalAdvance(value_text(column, row)) for row in rows)
+            texts = (metrics.horizontalAdvance(self.rows.text(row, column)) for row in rows)
             needed = max(texts, default=0) + 2 * GRID + 4
             width = max(needed, titles.sectionSizeHint(at))
             self.setColumnWidth(at, min(width, self._theme.px(MAX_WIDTH)))

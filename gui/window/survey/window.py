@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QMenu,
@@ -410,6 +410,11 @@ class SurveyWindow(QWidget):
         rows = self.table.selected
         if 2 <= len(rows) <= MAX_BESIDE:
             self.besideRequested.emit(tuple(self._source(int(row)) for row in rows))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        # Window managers keep it above its transient parent, which shows what it opens.
+        self.windowHandle().setTransientParent(None)  # type: ignore[arg-type]
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Open with Enter, several with Ctrl+Enter; close with Esc."""

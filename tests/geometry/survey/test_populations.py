@@ -14,7 +14,7 @@ from geometry.hub.faults import NotOnHub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.models.sources.catalogue import read_catalogue
-from geometry.survey.populations import Entry, expand, read_populations
+from geometry.survey.populations import Entry, expand, file_order, read_populations
 from geometry.survey.rows import Access, RowSettings, measure_entry
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.geometry.models.test_layer_tables import METADATA, tensors
@@ -170,11 +170,11 @@ def test_steps_of_a_history_and_layers_of_a_run(offline, tmp_path):
     found = expand([str(trained), str(measured)], offline)
     assert [(one.group, one.seed, one.step, one.layer, one.tokens) for one in found] == [
         *(("measured", None, None, layer, None) for layer in range(4)),
-        ("trained-x5", 5, None, None, None),
         *(("trained-x5", 5, step, None, 100 * step) for step in (0, 10, 100)),
+        ("trained-x5", 5, None, None, None),
     ]
     assert found[2].source == f"{measured}/layer 2"
-    assert found[-1] == Entry(
+    assert found[-2] == Entry(
         f"{trained}/step 100", "trained-x5", 5, 100, tokens=10_000,
         history=str(trained / "history.safetensors"),
     )  # fmt: skip
@@ -202,3 +202,9 @@ def test_a_list_of_sources_in_a_text_file(offline, tmp_path):
 def test_the_order_is_the_same_however_they_are_named(offline, tmp_path):
     names = ["gpt2-xl", "sample", "sinusoidal", "gpt2"]
     assert expand(names, offline) == expand([*reversed(names), "gpt2"], offline)
+
+
+def test_the_final_model_follows_the_steps_and_comes_before_its_layers():
+    rows = [(None, None), (10, None), (0, None), (None, 1), (None, 0)]
+    ordered = sorted(rows, key=lambda row: file_order("run", None, *row, "source"))
+    assert ordered == [(0, None), (10, None), (None, None), (None, 0), (None, 1)]

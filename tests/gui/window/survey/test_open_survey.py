@@ -18,6 +18,7 @@ from gui.services import foreign_hosts
 from gui.services.loading import remember_table
 from gui.services.surveys import is_survey
 from gui.window.survey import opener
+from gui.window.survey.rows import common_folder, value_text
 from tests.bare_models import CHOICE, write_bare
 from tests.geometry.history_stage import growing, write_record
 from tests.gui.dialogs import press_key
@@ -256,3 +257,42 @@ def test_unknown_computer_is_not_asked_on_windows(application, window, shown, mo
         assert application.session.model is model
         assert application.session.opening is None
         assert application.session.others == ()
+
+
+def test_what_a_survey_opens_comes_in_front(window, shown, checkpoints, qtbot):
+    qtbot.waitUntil(shown.isActiveWindow)
+    assert shown.windowHandle().transientParent() is None
+    for emit in (
+        lambda: shown.besideRequested.emit(tuple(entry.source for entry in checkpoints)),
+        lambda: shown.openRequested.emit(checkpoints[0].source),
+    ):
+        shown.activateWindow()
+        qtbot.waitUntil(shown.isActiveWindow)
+        emit()
+        qtbot.waitUntil(window.isActiveWindow)
+    assert shown.isVisible()
+
+
+def test_rows_leave_out_the_folder_of_all(shown, checkpoints):
+    rows = shown.table.rows
+    at = list(shown.survey.columns).index("source")
+    cells = [rows.index(row, at).data() for row in range(rows.rowCount())]
+    assert cells == ["run-5", "run-10"]
+    assert [value_text(rows.columns[at], row) for row in range(2)] == [
+        entry.source for entry in checkpoints
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "folder"),
+    [
+        (["/a/run", "/a/run/step 5"], "/a/"),
+        (["/a/b/one", "/a/b/two"], "/a/b/"),
+        (["/a/one", "org/model"], ""),
+        (["org/one", "org/two"], ""),
+        (["/a/one"], ""),
+        ([], ""),
+    ],
+)
+def test_the_folder_of_all_paths(sources, folder):
+    assert common_folder(sources) == folder

@@ -1,6 +1,7 @@
 """The window of a survey by the mouse and the keys: sorted, selected, encircled, opened, saved."""
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -522,3 +523,12 @@ def test_short_table_leaves_room_to_the_plot(shown, tmp_path):
     assert parted > shown.table.full_height() + 40
     shown.show_survey(short)
     assert lower() == parted
+
+
+def test_the_legend_has_no_name_without_a_point(survey):
+    choices = replace(usual_choices(survey), x="step", y="helix_r2", color="error")
+    (failed,) = set(survey.columns["error"].values) - {""}
+    assert np.isnan(make_scatter(survey, choices).places()[FAILED]).any()
+    assert failed not in make_scatter(survey, choices).scale.categories
+    choices = replace(choices, y="source")
+    assert failed in make_scatter(survey, choices).scale.categories
