@@ -272,7 +272,7 @@ def _labelled(plot: Plot) -> list[Curve]:
     named = {
         (reading.color, reading.style): reading.name
         for reading in (plot.readings if len(own) > 1 else ())
-        if reading.color and "band" not in reading.style
+        if reading.color and reading.style != "band" and reading.style != "dashed band"
     }
     curves = []
     for curve in plot.curves:
@@ -283,7 +283,7 @@ def _labelled(plot: Plot) -> list[Curve]:
     return curves + [
         Curve(nowhere, nowhere, color, style, label=name)
         for (color, style), name in named.items()
-        if (color, style) not in own and style in STYLES
+        if (color, style) not in own
     ]
 
 

@@ -368,8 +368,8 @@ def details_text(session: Session, details: PositionDetails) -> str:
     fitted = len(session.pca.components) if session.pca is not None else 0
     shown = [c for c in session.shown_components if c <= fitted]
     text = session.text_at(details.position)
-    row = _row(session)
-    lines = [(row, str(details.position))]
+    what = _row(session)
+    lines = [(what, str(details.position))]
     if text is not None:
         lines.append((_title(session), _one_cell(text)))
     lines.append(("norm", _number(details.norm)))
@@ -379,7 +379,7 @@ def details_text(session: Session, details: PositionDetails) -> str:
     ]
     lines.append(("off-subspace residual", _number(details.residual)))
     copied = "".join(f"{name}\t{value}\n" for name, value in lines)
-    copied += f"\n{row}\tdistance\tcosine\n"
+    copied += f"\n{what}\tdistance\tcosine\n"
     for row in (*details.neighbours, *details.nearest):
         copied += f"{row.position}\t{_number(row.distance)}\t{_number(row.cosine)}\n"
     return copied
