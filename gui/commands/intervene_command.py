@@ -41,7 +41,10 @@ def intervene(
     length: Annotated[
         int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
     ] = 512,
-    texts_at_most: Annotated[int, typer.Option(min=4, help="Number of windows of text.")] = 64,
+    texts_at_most: Annotated[
+        int,
+        typer.Option("--windows", "--texts-at-most", min=4, help="Number of windows of text."),
+    ] = 64,
     changes: Annotated[
         str | None,
         typer.Option(

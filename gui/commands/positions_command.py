@@ -64,7 +64,7 @@ def positions(
         int, typer.Option(min=20, help="Tokens of a window; cut to what the model takes.")
     ] = _USUAL.length,
     texts_at_most: Annotated[
-        int, typer.Option(min=4, help="Number of windows of text.")
+        int, typer.Option("--windows", "--texts-at-most", min=4, help="Number of windows of text.")
     ] = _USUAL.texts_at_most,
     counters: Annotated[str, typer.Option(help=f"Of {', '.join(COUNTERS)}.")] = ",".join(
         _USUAL.counters

@@ -51,7 +51,7 @@ def test_it_prints_and_writes_the_effects(tmp_path, capsys):
 
 def test_it_measures_the_attention_of_heads(tmp_path, capsys):
     out = tmp_path / "effects.json"
-    assert run("intervene", "sample", "--length", "48", "--texts-at-most", "4",
+    assert run("intervene", "sample", "--length", "48", "--windows", "4",
                "--changes", "identity,top 0,shift 400", "--attention",
                "--out", out) == 0  # fmt: skip
     lines = capsys.readouterr().out.splitlines()
