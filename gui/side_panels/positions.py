@@ -51,6 +51,7 @@ class PositionsPanel(Panel):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__(session, theme)
         self.slider = RangeSlider()
+        self.setFocusProxy(self.slider)  # so that the arrows change the range
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(
             wrapped(

@@ -215,3 +215,14 @@ def test_letters_are_commands_also_while_a_closed_list_has_the_focus(window):
         assert (combo.currentIndex(), combo.hasFocus()) == (chosen, True)
         QTest.keyClick(combo, Qt.Key.Key_Down)  # the keys of a list are its own
         assert combo.currentIndex() == chosen + 1
+
+
+def test_arrows_change_the_range_after_the_key_of_positions(window):
+    session, (first, last) = window.session, window.session.positions
+    selected = session.selection
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_8)
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Right)
+    window.wait()
+    assert session.positions == (first + 1, last)
+    assert session.selection == selected
