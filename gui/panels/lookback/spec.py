@@ -67,6 +67,8 @@ COLUMNS = (
 )
 SIDES = ("queries", "keys")
 SCRUB_TIP = "Click or drag to look back by another number of tokens; the wheel zooms"
+JUMP = 10.0
+"""Difference of the angles of adjacent lags, in degrees, from which it is called a jump."""
 TOO_POOR = "not shown in 3D: R² is below 0.5"
 UNTRACKED = "not tracked at this N: R² is below 0.5"
 NOT_SHOWN = "not shown in 3D: the shown components are not among the fitted ones"
@@ -243,7 +245,8 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             fits = _beside_random(view, fits)
         parts: list[Part] = [replace(fits, y=replace(fits.y, span=span))]
         if lines or angles:  # no axes without a curve
-            parts.append(_plot(view, "Angle", axis, lines, angles, stretch=1))
+            angle = _plot(view, "Angle", axis, lines, angles, stretch=1)
+            parts.append(replace(angle, x=fits.x))  # the same lags, also where no angle is known
         return [_heads(view, result), *parts] if isinstance(result, OfHeads) else parts
 
     def heading(self, view: View) -> tuple[str, str]:
@@ -267,6 +270,7 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
                 parts.append(NOT_SHOWN)
             elif view.choices.in_view and not carried.clear:
                 parts.insert(2, TOO_POOR)
+            parts += _closing(result.motions)
         if not _angles(view):
             parts.append(_no_angles(result))
         return " · ".join(parts)
@@ -573,6 +577,20 @@ def _alone(view: View) -> str:
     if alone <= _r2(motions, lag):
         return ""
     return f"rotation alone fits better: {format_number(alone)}"
+
+
+def _closing(motions: Motions) -> list[str]:
+    """Return a note on each lag at which the angle jumps over a full turn."""
+    angles, lags = motions.followed, motions.look_back.lags
+    before, after = angles[:-1], angles[1:]
+    turns = 360.0 * np.maximum(np.round((before + after) / 720.0), 1.0)
+    # Comparisons with NaN, where no angle is known, are false.
+    jumps = np.flatnonzero((before < turns) & (turns < after) & (after - before > JUMP))
+    return [
+        f"the angle jumps by {format_number(after[at] - before[at], 0)}° at N = {lags[at + 1]}, "
+        "where a turn closes: the motion hardly turns there, so its axis is uncertain"
+        for at in jumps
+    ]
 
 
 def _r2(motions: Motions, lag: int) -> float:

@@ -272,3 +272,23 @@ def test_it_is_said_where_the_rotation_alone_does_better(stage, panel, write_tab
         assert (alone in panel.header.finding.text()) is bool(better[at])
     assert better.any()
     assert not better.all()
+
+
+def test_a_jump_over_a_full_turn_is_explained_and_steady_angles_are_not(panel):
+    motions = panel.result.motions
+    assert "jumps" not in panel.caption()
+    angles, lags = motions.followed.copy(), motions.look_back.lags
+    at = int(np.flatnonzero(angles > 365)[0])
+    angles[at:] += 15
+    angles[:at] = np.minimum(angles[:at], 352)
+    motions.__dict__["followed"] = angles  # kept by the cached property
+    panel._draw()
+    (note,) = re.findall(r"jumps by ([0-9]+)° at N = ([0-9]+)", panel.caption())
+    assert note == (f"{angles[at] - angles[at - 1]:.0f}", str(lags[at]))
+
+
+@pytest.mark.parametrize("scoring", ["even_odd", "halves"])
+def test_both_plots_end_at_the_same_lag(panel, scoring):
+    panel.configure(scoring=scoring)
+    fits, angle = (part(panel, name) for name in ("R²", "Angle"))
+    assert fits.x.span == angle.x.span
