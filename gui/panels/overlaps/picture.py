@@ -161,7 +161,7 @@ def describe(subject: Subject, gain: Gain = "") -> str:
 def corners(contrast: Contrast) -> str:
     """Return the four corners over chance."""
     named = (("TL", contrast.TL), ("TR", contrast.TR), ("BL", contrast.BL), ("BR", contrast.BR))
-    return " ".join(f"{name} {format_number(value, 1)}" for name, value in named)
+    return " ".join(f"{name} {format_number(value, 2)}" for name, value in named)
 
 
 def blur_text(blur: float) -> str:

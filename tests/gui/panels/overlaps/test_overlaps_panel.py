@@ -31,7 +31,7 @@ def test_gpt2s_queries_and_positions_are_measured_drawn_and_printed(gpt2):
     assert round(gpt2.result.top3, 2) == 1.65
     assert gpt2.caption() == (
         "gpt2 · W_Q layer 0 input, gain not folded × P uncentred, all rows · "
-        "TL 2.5 TR 2.4 BL 1.9 BR 0.6 × chance · 3×3 sum 1.65 · blur 1 px, display only"
+        "TL 2.53 TR 2.39 BL 1.94 BR 0.57 × chance · 3×3 sum 1.65 · blur 1 px, display only"
     )
     figure = gpt2.figure()()
     axes = figure.axes[0]
