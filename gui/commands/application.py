@@ -126,6 +126,9 @@ class Application(QObject):
             window = MainWindow(settings, self.theme, restore=not safely)
         self.window = window
         build_parts(window, self.session, self.controller, self.choose_theme)
+        again = first is None or first.id == settings.last_source
+        if opens and left is None and again and settings.camera is not None:
+            window.viewport.camera.begin_at(settings.camera)
         self._notices.append(self.window.keys.damaged)
         self.question = SaveQuestion(self.window)
         self._page = SettingsPage(self.window, self.jobs, self.choose_text_size)

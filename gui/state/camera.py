@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -231,6 +232,25 @@ class Outlook:
     # (3,) from the middle of the curve to the focal point, in units of the distance of a camera
     # that frames the curve.
     shift: np.ndarray
+
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[float]) -> Outlook:
+        """Return the view of :attr:`numbers`. Raises ValueError: nothing can be seen by it."""
+        values = np.array(numbers, dtype=np.float64)
+        if values.shape != (11,) or not (np.abs(values) < 1 / SKEWED).all():
+            raise ValueError("a view is 11 numbers of usual size")
+        direction, up, sizes, shift = values[:3], values[3:6], values[6:8], values[8:]
+        lengths = np.linalg.norm([direction, up], axis=1)
+        skewed = (np.abs(lengths - 1.0) > SKEWED).any()
+        if skewed or np.linalg.norm(np.cross(direction, up)) < SKEWED or sizes.min() < SKEWED:
+            raise ValueError("nothing can be seen by the camera")
+        return cls(direction, up, float(sizes[0]), float(sizes[1]), shift)
+
+    @property
+    def numbers(self) -> list[float]:
+        """All numbers, for a file."""
+        sizes = (self.nearness, self.magnification)
+        return [*self.direction.tolist(), *self.up.tolist(), *sizes, *self.shift.tolist()]
 
     @classmethod
     def of(cls, pose: CameraPose, points: np.ndarray, aspect: float) -> Outlook:

@@ -57,7 +57,7 @@ class ViewCamera(QObject):
         self._interactor, self._scene, self._session = interactor, scene, session
         self._antialiasing, self._draw = antialiasing, draw
         self._painted = False
-        self._framing: str | Place | None = SIDE
+        self._framing: str | Place | Outlook | None = SIDE
         self._framed: CameraPose | None = None  # The last framing of the curve
         self._lines: tuple[int, int] | None = None  # Lines of caption and legend in that framing
         self._side: np.ndarray | None = None  # (3,): direction of the last side view
@@ -118,8 +118,8 @@ class ViewCamera(QObject):
 
     # ---- user control ------------------------------------------------------------------
 
-    def begin_at(self, place: Place) -> None:
-        """Use this place for the next curve."""
+    def begin_at(self, place: Place | Outlook) -> None:
+        """Use this place, or this view relative to the curve, for the next curve."""
         self._framing = place
 
     def return_to(self, place: Place) -> None:
@@ -324,6 +324,8 @@ class ViewCamera(QObject):
             elif isinstance(framing, Place):
                 self._be_at(framing)
                 self._set_pose(framing.pose)
+            elif isinstance(framing, Outlook):
+                self._set_pose(framing.at(self._scene.framed_alone, self._aspect))
             else:
                 self._set_pose(self._pose_of(framing))
         self._interactor.renderer.ResetCameraClippingRange()

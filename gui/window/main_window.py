@@ -158,6 +158,9 @@ class MainWindow(HostWindow):
             return
         self.settings.layout = take_place(self), self.arrangement()
         self.settings.workspaces = self.workspaces.kept()
+        camera = self.viewport.camera
+        if (outlook := camera.outlook) is not None:
+            self.settings.camera = None if camera.place.framed else outlook
         self.settings.save_session(self.session)
         self.settings.sync()
 

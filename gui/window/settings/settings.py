@@ -20,6 +20,7 @@ from geometry.checkpoints.stores import open_regular
 from geometry.checkpoints.whole_files import write_bytes
 from geometry.models.sources.source import Source
 from gui.services.save_folders import MAX_FOLDERS
+from gui.state.camera import Outlook
 from gui.state.fields import as_json, one_of
 from gui.state.layout import Layout, WindowPlace, pack_layout, unpack_layout
 from gui.state.session import REMEMBERED, SAVED, Session
@@ -165,6 +166,20 @@ class Settings:
     def last_source(self) -> str:
         """The last open source, or ""."""
         return self._get("model/last", str, "")
+
+    @property
+    def camera(self) -> Outlook | None:
+        """The view of the last source's curve; None for the default one."""
+        numbers = self._get("view/camera", list[float], [])
+        try:
+            return Outlook.of_numbers(numbers) if numbers else None
+        except ValueError as error:
+            log.warning("The view is left out: %s", error)
+            return None
+
+    @camera.setter
+    def camera(self, value: Outlook | None) -> None:
+        self._set("view/camera", [] if value is None else value.numbers)
 
     @property
     def cache_limit(self) -> int:

@@ -3,6 +3,7 @@
 import re
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -381,3 +382,32 @@ def test_sentence_without_opengl(start_application, write_gpt2, wait_until_idle,
     window.focus_on("positions")
     wait_until_idle(application)
     assert application.session.curve.pca.positions == (5, 150)
+
+
+def test_the_camera_is_kept_for_the_last_model(start_application, settings, qtbot):
+    application = start_application("sample", offline=True)
+    camera = application.window.viewport.camera
+    application.window.keep_settings()
+    assert settings.camera is None  # the curve is framed as at first
+    pose = camera.place.pose
+    camera.stand_at(replace(pose, position=pose.focal_point + 0.5 * (pose.up + np.ones(3))))
+    qtbot.waitUntil(lambda: not camera.easing)
+    kept = camera.outlook.numbers
+    application.window.close()
+    again = start_application(None, offline=True)
+    found = again.window.viewport.camera.outlook.numbers
+    np.testing.assert_allclose(found[:6], kept[:6], atol=1e-3)
+    assert found[6] == pytest.approx(kept[6], rel=0.1)  # the view may have another shape
+    again.window.close()
+    other = start_application("sample-plain", offline=True)
+    assert not np.allclose(other.window.viewport.camera.outlook.numbers[:6], kept[:6], atol=1e-2)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[], [1.0] * 11, [0.0] * 11, [1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 0],
+     [1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0], [1, 0, 0, 0, 1, 0, 1, 1, 1e300, 0, 0], ["x"], "x", None],
+)  # fmt: skip
+def test_a_kept_camera_that_sees_nothing_is_left_out(settings, numbers):
+    settings._set("view/camera", numbers)
+    assert settings.camera is None
