@@ -1,0 +1,25 @@
+"""Packages that are installed in a folder, with entry points as plugins have them."""
+
+from pathlib import Path
+
+
+def install(
+    folder: Path,
+    name: str,
+    code: str,
+    *,
+    kind: str = "panels",
+    what: str = "made",
+    interface: str = "1.0",
+) -> str:
+    """Install a package with one module and one plugin of that name; the module's name."""
+    module = f"hx_{name}"
+    (folder / f"{module}.py").write_text(code, "utf-8")
+    metadata = folder / f"{module}-0.3.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: hx-{name}\nVersion: 0.3\n")
+    points = f"[helixscope.{kind}]\n{name} = {module}:{what}\n"
+    if interface:
+        points += f"[helixscope.interface]\n{interface} = {module}\n"
+    (metadata / "entry_points.txt").write_text(points)
+    return module
