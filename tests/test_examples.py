@@ -164,6 +164,68 @@ def test_the_panel_is_a_tab_of_the_window_and_is_imported_when_it_is_shown(run, 
     assert idle
 
 
+KEPT = """
+import json, sys
+from tests.gui.alone import settle, start
+
+application = start(sys.argv[1], "sinusoidal:40x8")
+window = application.window
+window.results.tabs.open("norms")
+settle(application)
+docks = {name: window.docks[name] for name in ("norms", "gaps") if name in window.docks}
+shown = [name for name, dock in docks.items() if not dock.isHidden()]
+print(json.dumps([shown, "helixscope_gaps" in sys.modules]))
+window.keep_settings()
+application.close()
+"""
+
+
+@pytest.mark.slow
+def test_a_panel_that_is_installed_later_is_a_tab_of_a_stored_arrangement(run, examples, tmp_path):
+    found = [
+        json.loads(run(site, "-c", KEPT, tmp_path / "settings").stdout.splitlines()[-1])
+        for site in (None, examples, None)
+    ]
+    assert found == [[["norms"], False], [["norms", "gaps"], False], [["norms"], False]]
+
+
+CHOOSY = """
+from dataclasses import dataclass
+from gui.panels.kit.choices import Toggle
+from helixscope_gaps import GapsPanel
+
+@dataclass(frozen=True)
+class Choices:
+    on: bool = False
+
+class Made(GapsPanel):
+    name = "choosy"
+    defaults = Choices()
+    controls = (Toggle(field="on", text="On"),)
+"""
+RESTORED = """
+import sys
+from tests.gui.alone import settle, start
+
+application = start(sys.argv[1], "sinusoidal:40x8")
+window = application.window
+window.results.restore({"choosy": {"on": True, "off": "nonsense"}})
+assert "hx_choosy" not in sys.modules
+assert window.results.chosen() == {"choosy": {"on": True, "off": "nonsense"}}
+window.bring("choosy")
+settle(application)
+assert window.panels["choosy"].choices.on
+assert window.results.chosen() == {"choosy": {"on": True}}
+application.close()
+"""
+
+
+@pytest.mark.slow
+def test_choices_of_a_project_wait_until_the_panel_is_imported(run, examples, tmp_path):
+    fake_plugins.install(examples, "choosy", CHOOSY, what="Made")
+    run(examples, "-c", RESTORED, tmp_path / "settings")
+
+
 @pytest.mark.slow
 def test_those_at_fault_give_one_notice_each_and_the_window_opens(run, at_fault, tmp_path):
     names = ("broken", "slow", "old")
