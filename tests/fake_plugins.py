@@ -13,13 +13,16 @@ def install(
     kind: str = "panels",
     what: str = "made",
     interface: str = "1.0",
+    version: str = "0.3",
 ) -> str:
     """Install a package with one module and one plugin of that name; the module's name."""
     module = f"hx_{name}"
     (folder / f"{module}.py").write_text(code, "utf-8")
-    metadata = folder / f"{module}-0.3.dist-info"
+    metadata = folder / f"{module}-{version}.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: hx-{name}\nVersion: 0.3\n")
+    (metadata / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: hx-{name}\nVersion: {version}\n"
+    )
     points = f"[helixscope.{kind}]\n{name} = {module}:{what}\n"
     if interface:
         points += f"[helixscope.interface]\n{interface} = {module}\n"

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import visible
@@ -85,11 +85,12 @@ class Plugin:
         self._turn = threading.Lock()
         self._finished = threading.Event()
         self._deadline: float | None = None
-        self._value: Any = None
+        self._loaded: Any = None
         self._error: PluginError | None = None
 
     def __str__(self) -> str:
-        return f"“{visible(self.name)}” of {visible(self.package)}"
+        package = f" of {visible(self.package)}" if self.package else ""
+        return f"“{visible(self.name)}”{package}"
 
     @property
     def loaded(self) -> bool:
@@ -122,8 +123,8 @@ class Plugin:
             )
         if self._error is not None:
             raise self._error
-        value: T = self._value
-        return value
+        loaded: T = self._loaded
+        return loaded
 
     def fail(self, what: str, error: BaseException | None = None) -> PluginError:
         """Return an error that says what is wrong, and give a notice, if this is the first one.
@@ -136,13 +137,11 @@ class Plugin:
             Its cause.
         """
         why = "" if error is None else f": {type(error).__name__}: {error}"
-        failed = PluginError(f"The plugin {self} {what}{why}.".replace("..", "."), _ADVICE)
+        failed = PluginError(f"The plugin {self} {what}{why}".rstrip(".") + ".", _ADVICE)
         details = "" if error is None else "".join(traceback.format_exception(error))
         with _TURN:
-            first, self.fault = (
-                self.fault is None,
-                self.fault or Fault(str(failed), _ADVICE, details),
-            )
+            first = self.fault is None
+            self.fault = self.fault or Fault(str(failed), _ADVICE, details)
         if first:
             _give(self.fault)
         return failed
@@ -173,7 +172,7 @@ class Plugin:
     def _finish(self, loaded: Any = None, error: PluginError | None = None) -> None:
         with self._turn:
             if not self._finished.is_set():
-                self._value, self._error = loaded, error
+                self._loaded, self._error = loaded, error
                 self._finished.set()
 
 
@@ -230,7 +229,7 @@ _found: tuple[Plugin, ...] | None = None
 
 
 def plugins(kind: Kind) -> tuple[Plugin, ...]:
-    """Return the installed plugins of a kind that are for this interface, in order of their names.
+    """Return the installed plugins of a kind that are for this interface.
 
     None with :data:`SAFE`. Nothing is imported.
     """
@@ -243,29 +242,37 @@ def plugins(kind: Kind) -> tuple[Plugin, ...]:
 
 def _discover() -> Iterator[Plugin]:
     """Yield what is installed, from metadata alone."""
-    packages: dict[str, Any] = {}
-    for folder in _with_entry_points():
-        from importlib.metadata import PathDistribution
+    from importlib.metadata import PathDistribution
 
-        package = PathDistribution(folder)
-        packages.setdefault(package.name.lower(), package)  # the first is what is imported
-    for _, package in sorted(packages.items()):
-        points = package.entry_points
-        versions = [point.name for point in points if point.group == _INTERFACE_GROUP]
-        title = f"{package.name} {package.version}"
-        own = INTERFACE.partition(".")[0]
-        for point in points:
-            group, kind = point.group, point.group.removeprefix(_PREFIX)
-            if group == kind or kind not in ("panels", "claims", "families", "sources"):
-                continue
+    seen: set[str] = set()
+    for folder in _with_entry_points():
+        try:
+            package = PathDistribution(folder)
+            title, points = f"{package.name} {package.version}", package.entry_points
+            own = [p for p in points if p.group.removeprefix(_PREFIX) in get_args(Kind)]
+            versions = [point.name for point in points if point.group == _INTERFACE_GROUP]
+        except Exception as error:  # its metadata may be anything
+            Plugin("", folder.name, "", "").fail("has metadata that cannot be read", error)
+            continue
+        if package.name in seen:  # the first is the one that is imported
+            continue
+        seen.add(package.name)
+        for point in own:
+            kind = point.group.removeprefix(_PREFIX)
             plugin = Plugin(kind, point.name, point.value, title)
-            if any(version.partition(".")[0] == own for version in versions):
-                yield plugin
-            elif versions:
-                plugin.fail(f"is for version {versions[0]} of the interface, and this is version "
-                            f"{INTERFACE}: it is left out")  # fmt: skip
-            else:
+            if not versions:
                 plugin.fail("names no version of the interface, and is left out")
+            elif all(_major(version) != _major(INTERFACE) for version in versions):
+                plugin.fail(
+                    f"is for version {versions[0]} of the interface, and this is version "
+                    f"{INTERFACE}: it is left out"
+                )
+            else:
+                yield plugin
+
+
+def _major(version: str) -> str:
+    return version.partition(".")[0]
 
 
 def _with_entry_points() -> Iterator[Path]:

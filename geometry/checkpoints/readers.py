@@ -8,12 +8,17 @@ from typing import Any
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.live_store import LiveStore
-from geometry.checkpoints.plugins import Plugin, PluginError, plugins
+from geometry.checkpoints.plugins import Plugin, PluginError, Registry
 from geometry.checkpoints.stores import LocalFile
 from geometry.checkpoints.suffixes import FILE_SUFFIXES
 
 Reader = Callable[[Path], Mapping[str, Any]]
 """A plugin's function: a file's tensors by their names, as arrays of NumPy or tensors of torch."""
+
+READERS = Registry[Plugin](
+    {}, "sources", lambda plugin: plugin, tuple(suffix[1:] for suffix in FILE_SUFFIXES)
+)
+"""Plugins by the suffixes of the files that they read, without the dot."""
 
 
 class ReadStore(LiveStore):
@@ -32,8 +37,7 @@ def plugin_for(name: str) -> Plugin | None:
     """Return the plugin that reads files of this name; None for those that are read without."""
     if name.endswith(FILE_SUFFIXES):
         return None
-    suffix = Path(name).suffix.removeprefix(".")
-    return next((one for one in plugins("sources") if one.name == suffix), None)
+    return READERS.get(Path(name).suffix.removeprefix("."))
 
 
 def read_with(plugin: Plugin, path: Path) -> ReadStore:

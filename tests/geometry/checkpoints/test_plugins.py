@@ -158,6 +158,25 @@ def test_another_major_version_is_left_out_without_an_import(install, faults, in
     assert module not in sys.modules
 
 
+def test_metadata_that_cannot_be_read_stops_nothing(install, faults, tmp_path):
+    install("one", "made = 1")
+    damaged = tmp_path / "installed" / "damaged-1.0.dist-info"
+    damaged.mkdir()
+    (damaged / "entry_points.txt").write_bytes(b"\xff[helixscope.panels]\n")
+    assert only().load(same) == 1
+    assert len(faults) == 1
+
+
+def test_the_first_of_two_installations_counts(install, tmp_path, monkeypatch):
+    install("one", "made = 1")
+    other = tmp_path / "earlier"
+    other.mkdir()
+    fake_plugins.install(other, "one", "made = 2", version="0.4")
+    monkeypatch.syspath_prepend(str(other))
+    assert only().load(same) == 2
+    assert "0.4" in str(only())
+
+
 def test_threads_import_a_plugin_once(install, faults):
     install("one", "import itertools\ncount = itertools.count()\nmade = lambda: next(count)")
     with ThreadPoolExecutor(4) as pool:
@@ -258,6 +277,16 @@ def made(path):
         raise RuntimeError("at fault")
     return {"table": np.array([line.split() for line in text.splitlines()], dtype=float)}
 """
+
+
+def test_a_suffix_that_is_read_without_is_not_a_plugins(install, faults, tmp_path):
+    install("npy", READER, kind="sources")
+    np.save(tmp_path / "rows.npy", np.eye(6))
+    np.testing.assert_array_equal(open_model(tmp_path / "rows.npy").W_pos, np.eye(6))
+    (tmp_path / "rows.unknown").write_text("1 2")
+    with pytest.raises(SourceError):
+        open_model(tmp_path / "rows.unknown")
+    assert len(faults) == 1
 
 
 def test_files_open_by_their_suffix_alone_and_in_a_folder(install, faults, tmp_path):
