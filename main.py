@@ -127,8 +127,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _run(words: list[str]) -> None:
     # The window shows notices itself.
-    in_window = {"open", SHOWN}.intersection(words[:2])
-    plugins.listen(None if in_window else _note)
+    command = words[1] if words[0] == SAFE else words[0]
+    plugins.listen(None if command in ("open", SHOWN) else _note)
     if words[0] == "open" and len(words) <= 2 and not any(w.startswith("-") for w in words):
         # The usual start needs no parsing, and loading typer's parser takes 0.1 s.
         try:
