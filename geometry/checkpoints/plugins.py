@@ -37,7 +37,7 @@ SAFE = "HELIXSCOPE_SAFE"
 """Environment variable that leaves out all plugins; also of processes that are started."""
 _PREFIX = "helixscope."
 _INTERFACE_GROUP = "helixscope.interface"
-_ADVICE = "Update or uninstall it; the option --safe leaves out all plugins."
+_ADVICE = "Update or uninstall it; “helixscope --safe” leaves out all plugins."
 
 
 class PluginError(HelixscopeError):
