@@ -6,6 +6,7 @@ if __name__ == "__main__":  # before anything else is imported
     helixscope.begin()
 
 import gc
+import logging
 import os
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from geometry.checkpoints import plugins
 from geometry.checkpoints.errors import HelixscopeError, NoStepYet
 from geometry.inside.worker import COMMAND as WORKER
 from geometry.inside.worker import main as run_worker
@@ -61,6 +63,7 @@ from gui.commands.survey_command import survey
 from gui.commands.table_command import table
 from gui.commands.terminal import (
     complain,
+    joined,
     libraries_silenced,
     note,
     plain_output,
@@ -81,12 +84,15 @@ if TYPE_CHECKING:
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
 
+log = logging.getLogger(__name__)
+
 COMMANDS = (
     "open", "render", "report", "export", "timelapse", "table", "models", "train", "positions",
     "intervene", "survey",
 )  # fmt: skip
 CHECK_S = 3.0
 """How long the sources of a window are checked before it appears."""
+SAFE = "--safe"
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 COMPLETING = "_HELIXSCOPE_COMPLETE"
@@ -120,6 +126,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _run(words: list[str]) -> None:
+    # The window shows notices itself.
+    command = words[1] if words[0] == SAFE else words[0]
+    plugins.listen(None if command in ("open", SHOWN) else _note)
     if words[0] == "open" and len(words) <= 2 and not any(w.startswith("-") for w in words):
         # The usual start needs no parsing, and loading typer's parser takes 0.1 s.
         try:
@@ -129,13 +138,21 @@ def _run(words: list[str]) -> None:
     app(args=words)
 
 
+def _note(fault: plugins.Fault) -> None:
+    log.error("%s\n%s", fault.text, fault.details)
+    note(joined(fault.text, fault.advice))
+
+
 def with_default_command(arguments: list[str]) -> list[str]:
     """Prepend `open` to arguments that do not start with a command.
 
     typer has no default command that takes an argument. A folder that is named like a command is
     opened with ``open`` in front, or as ``./report``. Options may also precede the command, as in
-    ``--offline report gpt2``.
+    ``--offline report gpt2``; --safe may stand anywhere.
     """
+    if SAFE in arguments:
+        rest = [word for word in arguments if word != SAFE]
+        return [SAFE, *with_default_command(rest)]
     first = arguments[0] if arguments else ""
     if first in (*COMMANDS, WORKER, SHOWN) or first.partition("=")[0] in ROOT_OPTIONS:
         return arguments
@@ -160,8 +177,13 @@ def root(
             "--version", help="Show the version and exit.", is_eager=True, callback=_show_version
         ),
     ] = False,
+    safe: Annotated[
+        bool, typer.Option(SAFE, help="Leave out all plugins; of any command.")
+    ] = False,
 ) -> None:
     """Hold the options that go before a command."""
+    if safe:  # also for the processes that are started
+        os.environ[plugins.SAFE] = "1"
 
 
 @app.command("open")

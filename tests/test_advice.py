@@ -14,10 +14,14 @@ from gui.window.actions import COMMANDS
 ROOT = Path(__file__).parents[1]
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 NAMED = re.compile(r"helixscope ([a-z]+)")
+BEFORE = re.compile(r"helixscope (--[a-z][a-z0-9-]+)")
 IN_MENU = re.compile(r"“([^”]+)” in the (\w+) menu|(\w+) › ([^”.]+…?)")
 OTHER_PROGRAMS = ("gguf-split --merge",)
 
-_COMMANDS = get_group(command_line.app).commands
+_PROGRAM = get_group(command_line.app)
+_COMMANDS = _PROGRAM.commands
+OF_ALL = {spelling for option in _PROGRAM.params for spelling in option.opts}
+"""The options that go before a command."""
 OPTIONS = {
     name: {spelling for one in command.params for spelling in (*one.opts, *one.secondary_opts)}
     for name, command in _COMMANDS.items()
@@ -68,6 +72,8 @@ def unknown_advice(module: str, text: str) -> Iterator[str]:
     """Yield what a text of a module advises and does not exist for whom it is printed."""
     for program in OTHER_PROGRAMS:
         text = text.replace(program, "")
+    yield from (option for option in BEFORE.findall(text) if option not in OF_ALL)
+    text = BEFORE.sub("", text)
     commands = {name for name in NAMED.findall(text) if name in OPTIONS}
     yield from (name for name in NAMED.findall(text) if name not in (*OPTIONS, "bookmarks"))
     for option in OPTION.findall(text):
@@ -101,6 +107,7 @@ def test_what_sentences_advise_exists():
 @pytest.mark.parametrize(
     ("module", "text"),
     [
+        ("geometry/models/model.py", "Start “helixscope --fresh”."),
         ("geometry/models/model.py", "Choose it with --table."),  # the window has no options
         ("gui/commands/table_command.py", "Allow it with --nothing."),
         ("gui/commands/training_command.py", "Choose it with --table."),

@@ -117,7 +117,9 @@ def test_declared_dependencies_are_the_imported_ones():
     declared = {canonical(requirement) for requirement in PROJECT["dependencies"]}
     extras = PROJECT["optional-dependencies"]
     optional = {
-        canonical(one) for extra in ("files", "gguf", "notebook", "survey") for one in extras[extra]
+        canonical(one)
+        for extra in ("files", "gguf", "notebook", "survey", "testing")
+        for one in extras[extra]
     }
     # shiboken6 and PySide6 are two distributions of one binding, installed together.
     assert {canonical(known[module][0]) for module in foreign} - {

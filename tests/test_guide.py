@@ -96,7 +96,7 @@ def test_the_page_of_files_has_every_suffix_that_is_opened():
 
 def test_command_page_lists_every_option():
     page = (GUIDE / "command-line.md").read_text("utf-8")
-    root = {"--version", "--install-completion", "--show-completion", "--help"}
+    root = {"--version", "--safe", "--install-completion", "--show-completion", "--help"}
 
     assert [pair for pair in sorted(WRITTEN) if not is_told(page, *pair)] == []
     assert set(re.findall(r"--[a-z][a-z0-9-]+", page)) - {o for _, o in WRITTEN} <= root

@@ -21,6 +21,7 @@ from geometry.checkpoints.formats.safetensors_store import MAX_HEADER, open_safe
 from geometry.checkpoints.formats.sharded_store import Shards, open_sharded, read_weight_map
 from geometry.checkpoints.formats.zip_records import read_directory
 from geometry.checkpoints.plain_text import some_of
+from geometry.checkpoints.readers import plugin_for, read_with
 from geometry.checkpoints.settings_beside import MAX_BYTES, NAMES, read_settings_file
 from geometry.checkpoints.steps import step_of, steps_of
 from geometry.checkpoints.stores import (
@@ -195,7 +196,8 @@ def open_part(path: Path) -> TensorStore:
             from geometry.checkpoints.formats.distributed_store import DistributedStore
 
             return DistributedStore(path)
-        store = _opener(path, head)(path)
+        plugin = plugin_for(path.name)
+        store = _opener(path, head)(path) if plugin is None else read_with(plugin, path)
         if not store.tensors:
             raise SourceError(
                 f"{path.name} holds no tensors.", "Open the file with the model's weights."
@@ -470,8 +472,11 @@ def weights_in(folder: Path) -> Path:
     names = _names_in(folder)
     if not names:
         raise NoStepYet(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
-    if not _has_weights(names) and (inner := _inner_folder(folder)) is not None:
-        return weights_in(inner)
+    if not _has_weights(names):
+        if len(own := [name for name in names if plugin_for(name) is not None]) == 1:
+            return folder / own[0]
+        if (inner := _inner_folder(folder)) is not None:
+            return weights_in(inner)
     if _OF_A_BEGINNING.issuperset(names):
         logs = f"The folder {folder} has no checkpoint yet, only {some_of(names, 4)}."
         raise NoStepYet(logs, "Wait for the first one.")

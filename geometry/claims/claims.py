@@ -10,12 +10,17 @@ criterion is our reading of its words, and stands beside the claim.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any, TypeVar
 
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.plugins import Plugin, PluginError, plugins
 from geometry.claims import claim_lookback as lookback
 from geometry.claims import claim_measures as measures
 from geometry.claims import claim_spaces as spaces
 from geometry.claims.claim import (
+    CannotTell,
     Curves,
     Expected,
     ModelClaim,
@@ -35,12 +40,13 @@ NORMS = "Positional embeddings in GPT-2 lie near(ish) the surface of a hypersphe
 SUBSPACES = "Insights into GPT-2's positional encodings"
 WHY = "Comments on GPT-2's positional embedding matrix is a helix"
 OURS = "Helixscope: further hypotheses and checks"
+R = TypeVar("R")
 
 
 def check_claims(
     measured: Measurements, tell: Callable[[float], None] | None = None
 ) -> tuple[Verdict, ...]:
-    """Check every claim on one model, in the ledger's order.
+    """Check every claim on one model, in the ledger's order; those of plugins are the last.
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ def check_claims(
         Called with the share that is done; may raise to stop.
     """
     verdicts: tuple[Verdict, ...] = ()
-    for checking in check_in_steps(CLAIMS, measured):
+    for checking in check_in_steps(all_claims(), measured):
         verdicts = checking.verdicts
         if tell is not None:
             tell(checking.share)
@@ -665,6 +671,53 @@ CLAIMS: tuple[ModelClaim, ...] = (
 )
 """In the order of the articles."""
 
+
+def all_claims() -> tuple[ModelClaim, ...]:
+    """Return :data:`CLAIMS`, and those of plugins, which are imported at the first call."""
+    claims, ids = list(CLAIMS), {claim.id for claim in CLAIMS}
+    for plugin in plugins("claims"):
+        try:
+            own = plugin.load(partial(_of_plugin, plugin))
+            if taken := sorted(ids & {claim.id for claim in own}):
+                raise plugin.fail(f"has a claim whose name is taken, {taken[0]}, and is left out")
+        except PluginError:
+            continue
+        claims += own
+        ids |= {claim.id for claim in own}
+    return tuple(claims)
+
+
+def _of_plugin(plugin: Plugin, loaded: Any) -> tuple[ModelClaim, ...]:
+    """Return a plugin's claims, an error in which decides nothing.
+
+    Raises TypeError: It is neither a claim nor several.
+    """
+    claims = (loaded,) if isinstance(loaded, ModelClaim) else tuple(loaded)
+    if not all(isinstance(claim, ModelClaim) for claim in claims):
+        raise TypeError(f"{loaded!r} is neither a ModelClaim nor several")
+
+    def contained(function: Callable[..., R]) -> Callable[..., R]:
+        def call(*arguments: Any) -> R:
+            try:
+                return function(*arguments)
+            except HelixscopeError:
+                raise
+            except Exception as error:
+                raise CannotTell(str(plugin.fail("failed", error))) from error
+
+        return call
+
+    return tuple(
+        replace(
+            claim,
+            measure=contained(claim.measure),
+            null=contained(claim.null) if callable(claim.null) else claim.null,
+            requires=claim.requires and contained(claim.requires),
+        )
+        for claim in claims
+    )
+
+
 __all__ = [
     "CLAIMS",
     "HELIX",
@@ -673,6 +726,7 @@ __all__ = [
     "SUBSPACES",
     "WHY",
     "Verdict",
+    "all_claims",
     "check",
     "check_claims",
 ]

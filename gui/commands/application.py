@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication
 
+from geometry.checkpoints import plugins
 from geometry.models.sources.source import Source
 from gui.commands.garbage import GarbageCollector
 from gui.commands.qt_start import DesktopApplication, dress, theme_of
@@ -30,6 +32,8 @@ from gui.window.settings.settings import Settings
 from gui.window.work.ask_to_save import SaveQuestion
 from gui.window.work.unsaved_work import SLOT as UNSAVED
 from gui.window.work.unsaved_work import LeftOver, UnsavedWork, left_over, quarantine
+
+log = logging.getLogger(__name__)
 
 PATIENCE_MS = 100
 """How long the window may stay empty while the first model is loading."""
@@ -53,6 +57,12 @@ LARGE_BYTES = 1 << 17
 """Blocks of this size and more are allocated outside the heap, as initially in glibc: most results,
 and the tables of all but the smallest models. An allocation takes up to 0.1 ms more.
 """
+
+
+class PluginFaults(QObject):
+    """Brings the faults of plugins, which threads find, to the GUI thread."""
+
+    found = Signal(object)
 
 
 class Application(QObject):
@@ -111,6 +121,9 @@ class Application(QObject):
         # The model loads while the window is being built.
         self._beside, self._table = beside, table
         self._notices = [settings.quarantine_damaged()]
+        self._faults = PluginFaults(self)
+        self._faults.found.connect(self._on_plugin_fault, Qt.ConnectionType.QueuedConnection)
+        plugins.listen(self._faults.found.emit)
         first = None if source is None else Source.of_any(source)
         left, survey = None, first if first is not None and is_survey(first.text) else None
         if survey is not None:  # shown beside the model that would be shown without it
@@ -271,6 +284,17 @@ class Application(QObject):
             )
         self.ready.emit()
 
+    def _on_plugin_fault(self, fault: plugins.Fault) -> None:
+        """Show what is wrong with a plugin, beside any other notice, at the end of the start."""
+        log.error("%s\n%s", fault.text, fault.details)
+        notice, shown = Notice(fault.text, fault.advice, fault.details), self.session.notice
+        if not self._ready:
+            self._notices.append(notice)
+        elif shown is None:
+            self.session.notice = notice
+        else:
+            self.session.notice = replace(shown, text=f"{shown.text} {notice.text}")
+
     def _end_start(self) -> None:
         self._soon.stop()
         self._seconds.stop()
@@ -360,6 +384,7 @@ class Application(QObject):
         self.jobs.shut_down()
         self.controller.close()
         self._garbage.release()
+        plugins.listen(None)
 
     @property
     def idle(self) -> bool:

@@ -12,7 +12,7 @@ import typer
 from typer.main import get_group
 
 from gui.export.canvas import Canvas
-from gui.panels.table import PANELS
+from gui.panels.table import BUILT_IN_FIGURES
 from gui.state.values import (
     LINE_WIDTHS,
     OPACITIES,
@@ -140,19 +140,13 @@ FirstRows = Annotated[
     ),
 ]
 
-FIGURES = {
-    "helix": "the curve in 3D; the .png is the window's 3D view",
-    "spectrum": "singular values of P",
-    **{name: text for entry in PANELS.values() for name, text in entry.figures.items()},
-}
-"""File names of a report's figures, without suffixes, and their content, in drawing order."""
-
-_LISTED = "\n".join(f"  {name:20}  {text}" for name, text in FIGURES.items())
+_LISTED = "\n".join(f"  {name:20}  {text}" for name, text in BUILT_IN_FIGURES.items())
 REPORT_HELP = f"""Write report.json and the figures.
 
 \b
 Figures, each as .png and .svg:
 {_LISTED}
+and one of each installed panel, by its name.
 
 Figures that a model does not support are left out; report.json lists them with the reason under
 figures.skipped.

@@ -25,14 +25,16 @@ def figure(name: str, reported: Reported) -> tuple[Figure, Texts]:
     Raises TensorUnavailable: The checkpoint lacks a tensor for it, or its numbers cannot be drawn.
     Raises Offline: It would need a download, but the network is disabled.
     Raises RangeError: The table or the range is too small for it, or too large.
+    Raises PluginError: It is a plugin's, and failed.
     """
     check_drawable(reported.model)
     for entry in PANELS.values():
         if name in entry.figures:
-            view = report_view(entry.spec, reported, name)
-            contents = entry.spec.texts(view)[:1]
-            texts = {end: write for text in contents for end, (_, write) in text.kinds.items()}
-            return entry.spec.figure(view), texts
+            with entry.contained():
+                view = report_view(entry.spec, reported, name)
+                contents = entry.spec.texts(view)[:1]
+                texts = {end: write for text in contents for end, (_, write) in text.kinds.items()}
+                return entry.spec.figure(view), texts
     return _DRAW[name](reported), {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import PackageMissing, RangeError, TensorUnavailable
+from geometry.checkpoints.plugins import PluginError
 from geometry.checkpoints.whole_files import whole_text, write_text, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements, Scope
@@ -18,8 +20,7 @@ from geometry.claims.report import NOT_HERE, check_all, describe, shape_distance
 from geometry.hub.faults import Offline
 from geometry.inside.effects_file import read_effects
 from geometry.models.model import PositionalModel
-from gui.commands.arguments import FIGURES
-from gui.panels.table import PANELS, PanelEntry
+from gui.panels.table import FIGURES, PANELS, PanelEntry
 from gui.style.system_libraries import check_pictures
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ class ReportFiles:
         for entry in PANELS.values():
             if entry.section:
                 self._json[entry.name] = self._section(entry)
+        if installed := [entry for entry in PANELS.values() if entry.plugin is not None]:
+            self._json["panels"] = {entry.name: self._numbers(entry) for entry in installed}
         if self._request.folder is not None:
             with writing(self._request.folder):
                 self._request.folder.mkdir(parents=True, exist_ok=True)
@@ -131,14 +134,40 @@ class ReportFiles:
 
     def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
         """Return a panel's section; None, with the reason in ``missing``, if there is none."""
+        return self._without(entry.name, lambda: entry.spec.section(self._reported))
+
+    def _numbers(self, entry: PanelEntry) -> Mapping[str, object] | None:
+        """Return the numbers of a plugin's panel, as :meth:`_section`."""
+
+        def numbers() -> dict[str, list[object]]:
+            import numpy as np
+
+            from gui.panels.kit.outputs import report_view
+
+            with entry.contained():
+                view = report_view(entry.spec, self._reported, entry.name)
+                columns = entry.spec.numbers(view).items()
+                return {
+                    name: [
+                        None if isinstance(value, float) and not math.isfinite(value) else value
+                        for value in np.atleast_1d(column).tolist()
+                    ]
+                    for name, column in columns
+                }
+
+        return self._without(f"panels.{entry.name}", numbers)
+
+    def _without(
+        self, name: str, measure: Callable[[], Mapping[str, object]]
+    ) -> Mapping[str, object] | None:
         try:
             if why := self._model.no_table:
                 raise TensorUnavailable(why)
-            return entry.spec.section(self._reported)
-        except (TensorUnavailable, RangeError) as error:
+            return measure()
+        except (TensorUnavailable, RangeError, PluginError) as error:
             missing = self._json["missing"]
             assert isinstance(missing, dict)
-            missing[entry.name] = str(error).rstrip(".")
+            missing[name] = str(error).rstrip(".")
             return None
 
     @cached_property
@@ -175,7 +204,7 @@ class ReportFiles:
         except Offline:
             self.skipped[name] = NOT_HERE
             return
-        except (TensorUnavailable, RangeError) as error:
+        except (TensorUnavailable, RangeError, PluginError) as error:
             self.skipped[name] = str(error).rstrip(".")
             return
         for ending in FORMATS:

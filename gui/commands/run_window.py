@@ -33,6 +33,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import shortened
+from geometry.checkpoints.plugins import plugin_at_fault
 from gui.commands.display import DisplayError, qt_on_display
 from gui.commands.ends import Ends
 from gui.commands.log import start_log
@@ -278,6 +279,7 @@ def _report(
         note(details)
     session.notice = Notice(
         shortened(f"Something went wrong: {kind.__name__}: {error}"),
-        "This is an error in Helixscope; please report it with the details.",
+        plugin_at_fault(error)
+        or "This is an error in Helixscope; please report it with the details.",
         details,
     )

@@ -15,12 +15,11 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import write_bytes, writing
 from geometry.claims.claim import Verdict
 from geometry.claims.measurements import Measurements
-from gui.commands.arguments import FIGURES
 from gui.commands.report_figures import figure as report_figure
 from gui.notebook.explained import explained
 from gui.panels.kit.outputs import report_view
 from gui.panels.kit.views import Reported
-from gui.panels.table import PANELS
+from gui.panels.table import FIGURES, PANELS
 from gui.plots.figure_base import drawn, with_width
 from gui.state.colors import model_color
 from gui.style.theme import FIGURE_WIDTHS, LIGHT

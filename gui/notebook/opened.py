@@ -226,7 +226,7 @@ class OpenedModel:
     @property
     def figures(self) -> tuple[str, ...]:
         """Names of the figures, for :meth:`figure`."""
-        from gui.commands.arguments import FIGURES
+        from gui.panels.table import FIGURES
 
         return tuple(FIGURES)
 

@@ -6,14 +6,19 @@ use, after the window has shown its docks and menu.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from geometry.checkpoints.plugins import Plugin, Registry
 
 if TYPE_CHECKING:
     from gui.panels.kit.spec import AnyPanel
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +32,26 @@ class PanelEntry:
     # Its figures in a report, with descriptions
     figures: Mapping[str, str] = field(default_factory=dict)
     section: bool = False  # Whether a report's numbers have a section of this panel
+    plugin: Plugin | None = None  # The installed package that adds it; None if it is built in
 
     @property
     def spec(self) -> AnyPanel:
-        """The panel's spec, imported when first asked for."""
+        """The panel's spec, imported when first asked for.
+
+        Raises PluginError: It is a plugin's, and cannot be used.
+        """
+        if self.plugin is not None:
+            return self.plugin.load(partial(_made, self.name))
         return _load(self.spec_class)
+
+    def contained(self) -> AbstractContextManager[None]:
+        """Return a context in which errors of a plugin's code are raised as PluginError."""
+        return nullcontext() if self.plugin is None else self.plugin.contained()
+
+    @property
+    def ready(self) -> bool:
+        """Whether :attr:`spec` neither waits for a plugin nor fails."""
+        return self.plugin is None or self.plugin.loaded
 
 
 @cache
@@ -41,7 +61,32 @@ def _load(spec_class: str) -> AnyPanel:
     return spec
 
 
-PANELS = {
+def _made(name: str, spec_class: type[AnyPanel]) -> AnyPanel:
+    """Return the spec of a plugin's panel, of its own name.
+
+    Raises TypeError: It is no class of one.
+    """
+    from gui.panels.kit.spec import PanelSpec
+
+    if not (isinstance(spec_class, type) and issubclass(spec_class, PanelSpec)):
+        raise TypeError(f"{spec_class!r} is not a subclass of PanelSpec")
+    if getattr(spec_class, "name", name) != name:
+        raise TypeError(f"the panel of the entry point {name!r} is named {spec_class.name!r}")
+    return spec_class()
+
+
+def _of_plugin(plugin: Plugin) -> PanelEntry:
+    title = plugin.name.replace("_", " ").replace("-", " ")
+    title = f"{title[:1].upper()}{title[1:]}"
+    figures = {plugin.name: f"of the installed panel {title}"}
+    return PanelEntry(plugin.name, title, PLUGINS, plugin.value, figures, plugin=plugin)
+
+
+PLUGINS = "Plugins"
+"""Title of the group of panels that plugins add."""
+OTHERS = ("models", "positions", "view", "inspector", "prompt", "lesson", "bookmarks")
+"""Names of panels without results."""
+_BUILT_IN = {
     entry.name: entry
     for entry in (
         PanelEntry(
@@ -158,10 +203,47 @@ PANELS = {
         ),
     )
 }
-"""By name, in the order of the docks."""
 
-GROUPS: Mapping[str, tuple[PanelEntry, ...]] = {
-    title: tuple(entry for entry in PANELS.values() if entry.group == title)
-    for title in dict.fromkeys(entry.group for entry in PANELS.values())
+BUILT_IN_FIGURES: Mapping[str, str] = {
+    "helix": "the curve in 3D; the .png is the window's 3D view",
+    "spectrum": "singular values of P",
+    **{name: text for entry in _BUILT_IN.values() for name, text in entry.figures.items()},
 }
+"""Figures of a report without those of plugins."""
+
+PANELS = Registry(_BUILT_IN, "panels", _of_plugin, (*OTHERS, *BUILT_IN_FIGURES))
+"""By name, in the order of the docks; those of plugins are the last."""
+
+
+class _Lazy(Mapping[str, V]):
+    """A mapping that is made of :data:`PANELS` when it is used, as this looks for plugins."""
+
+    def __init__(self, make: Callable[[], Mapping[str, V]]) -> None:
+        self._make = make
+
+    def __getitem__(self, name: str) -> V:
+        return self._make()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._make())
+
+    def __len__(self) -> int:
+        return len(self._make())
+
+
+def _grouped() -> Mapping[str, tuple[PanelEntry, ...]]:
+    groups: dict[str, tuple[PanelEntry, ...]] = {}
+    for entry in PANELS.values():
+        groups[entry.group] = (*groups.get(entry.group, ()), entry)
+    return groups
+
+
+def _figures() -> Mapping[str, str]:
+    own = (entry.figures for entry in PANELS.values() if entry.plugin is not None)
+    return {**BUILT_IN_FIGURES, **{name: text for one in own for name, text in one.items()}}
+
+
+GROUPS: Mapping[str, tuple[PanelEntry, ...]] = _Lazy(_grouped)
 """The panels of each group, by its title, in the order of the tabs."""
+FIGURES: Mapping[str, str] = _Lazy(_figures)
+"""File names of a report's figures, without suffixes, and their content, in drawing order."""

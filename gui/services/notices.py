@@ -7,6 +7,7 @@ import traceback
 from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
+from geometry.checkpoints.plugins import plugin_at_fault
 from geometry.hub.faults import (
     AccessDenied,
     BaseAway,
@@ -50,7 +51,8 @@ def notice_of(error: Exception, what: str, source: Source | None = None) -> Noti
     if not isinstance(error, HelixscopeError):
         return Notice(
             f"{what}: {type(error).__name__}: {error}",
-            "This is an error in Helixscope; please report it with the details.",
+            plugin_at_fault(error)
+            or "This is an error in Helixscope; please report it with the details.",
             "".join(traceback.format_exception(error)),
         )
     details = _details(error, source)

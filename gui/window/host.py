@@ -32,11 +32,13 @@ TABLES = "Tables (*.csv *.tsv *.txt);;All files (*)"
 
 def file_filter() -> str:
     """Return the kinds of files that open as models, for a file dialog."""
+    from geometry.checkpoints.readers import READERS
     from geometry.checkpoints.suffixes import FILE_SUFFIXES, TABLE_SUFFIXES
 
     weights = [suffix for suffix in FILE_SUFFIXES if suffix not in TABLE_SUFFIXES]
-    kinds = {"Weights": weights, "Tables": TABLE_SUFFIXES}
-    parts = [f"{kind} ({' '.join(f'*{s}' for s in kinds[kind])})" for kind in kinds]
+    own = [f".{suffix}" for suffix in READERS]
+    kinds = {"Weights": weights, "Tables": TABLE_SUFFIXES, "Of plugins": own}
+    parts = [f"{kind} ({' '.join(f'*{s}' for s in kinds[kind])})" for kind in kinds if kinds[kind]]
     return ";;".join([*parts, "All files (*)"])
 
 

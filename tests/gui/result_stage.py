@@ -9,19 +9,15 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from gui.export.save_result import ResultSaver
-from gui.panels.kit.intents import ChangeShared
-from gui.panels.kit.panel import ResultPanel
 from gui.panels.kit.spec import AnyPanel
 from gui.panels.kit.views import Scope, View
-from gui.panels.kit.wiring import connect
 from gui.panels.table import PANELS
 from gui.plots.plot import PlotWidget
-from gui.services.answers import Answers
-from gui.services.controller import Controller
-from gui.services.jobs.jobs import InlineJobs, Jobs
+from gui.services.jobs.jobs import Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
+from gui.testing.stage import PanelStage, hover
+from gui.testing.stage import drag as drag
 from tests.gui.dialogs import answer_file
 from tests.gui.on_screen import trigger
 from tests.gui.open_models import begin_anew
@@ -37,7 +33,7 @@ WISHES = (
 """Fields of the session that tests of panels change."""
 
 
-class ResultStage:
+class ResultStage(PanelStage):
     """A panel, wired as the window wires it.
 
     Parameters
@@ -60,27 +56,13 @@ class ResultStage:
         size: tuple[int, int] = (900, 240),
         show: bool = True,
     ) -> None:
-        self.session = Session()
-        self.controller = Controller(self.session, InlineJobs())
-        if jobs is not None:
-            self.controller.answers.close()
-            self.controller.answers = Answers(self.session, jobs)
-        self.answers = self.controller.answers
-        self.intents: list[object] = []
-        saver = ResultSaver(self.controller)
         spec = PANELS[panel].spec if isinstance(panel, str) else panel
-        self.panel: Any = ResultPanel(spec, self.session, theme, saver)
-        self.slot = spec.name
-        connect(self.panel, self.controller, self._intend)
+        super().__init__(spec, jobs, theme=theme, size=size, show=show)
         if qtbot is not None:
             qtbot.addWidget(self.panel, before_close_func=self._release)
         self._size, self._at_first = size, self.panel.choices
         self._model: Any = None
         self._source: Path | str = ""
-        self.panel.resize(*size)
-        if show:
-            self.panel.show()
-            assert QTest.qWaitForWindowExposed(self.panel, 60_000)
 
     def again(
         self,
@@ -112,28 +94,6 @@ class ResultStage:
             plot.view.show_all()
             QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
 
-    def close(self) -> None:
-        """Take the panel away."""
-        self._release(self.panel)
-        self.panel.close()
-        self.panel.deleteLater()
-
-    def open(
-        self,
-        source: Path | str,
-        positions: tuple[int, int] | None = None,
-        table: str | None = None,
-    ) -> None:
-        """Open a source; the panel asks about it."""
-        self.controller.open(str(source), table=table, positions=positions)
-        assert self.session.notice is None or not self.session.notice.details
-        QApplication.processEvents()
-
-    @property
-    def answer(self) -> Any:
-        """What came of the panel's question; None if it has not asked."""
-        return self.session.answers.get(self.slot)
-
     def choose(self, text: str) -> None:
         """Choose an action of the panel's menu."""
         trigger(self.panel.menu(), text)
@@ -148,15 +108,6 @@ class ResultStage:
         """Return what "Copy as Python" puts on the clipboard."""
         self.choose("Copy as Python")
         return QApplication.clipboard().text()
-
-    def _intend(self, wanted: object) -> None:
-        self.intents.append(wanted)
-        if isinstance(wanted, ChangeShared):
-            setattr(self.session, wanted.field, wanted.value)
-
-    def _release(self, panel: Any) -> None:
-        panel.release()
-        self.controller.close()
 
 
 def named(panel: Any, name: str) -> Any:
@@ -206,30 +157,6 @@ def click_row(
     row = [row.position for row in table.rows].index(key)
     point = table.visualRect(table.model().index(row, 0)).center()
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, modifiers, point)
-
-
-def hover(widget: QWidget, point: QPoint) -> None:
-    """Move the mouse to a point of a widget; through its window, as X does."""
-    window = widget.window()
-    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
-    QApplication.processEvents()
-
-
-def drag(
-    widget: QWidget,
-    start: QPoint,
-    end: QPoint,
-    modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
-) -> None:
-    """Drag with the left button from one point of a widget to another."""
-    window = widget.window()
-    handle = window.windowHandle()
-    first, last = (widget.mapTo(window, point) for point in (start, end))
-    QTest.mousePress(handle, Qt.MouseButton.LeftButton, modifiers, first)
-    QTest.mouseMove(handle, (first + last) / 2)
-    QTest.mouseMove(handle, last)
-    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, modifiers, last)
-    QApplication.processEvents()
 
 
 def double_click(widget: QWidget, point: QPoint) -> None:

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from geometry.checkpoints.plugins import Registry
+from geometry.models.families.left_out import LEFT_OUT
 from geometry.models.families.names import by_name, names_in
 from geometry.models.families.picture_families import BESIDE_OFFSETS, OF_PICTURES
 from geometry.models.families.stack import Side, Stack, families, only_table
@@ -376,7 +379,7 @@ TIED = names_in(
 )
 """The output matrix, which equals E if the two are tied; some files store only this."""
 
-FAMILIES: Mapping[str, tuple[Stack, ...]] = families(
+_BUILT_IN = families(
     {
         "gpt2": _GPT2,
         "gpt_neo": _GPT_NEO,
@@ -480,7 +483,23 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = families(
         ),
     }
 )
-"""Stacks by ``model_type`` of transformers; the first is opened by default."""
+
+
+def _of_plugin(loaded: Any) -> tuple[Stack, ...]:
+    """Return the stacks of a plugin's family. Raises TypeError: It is no such thing."""
+    stacks = (loaded,) if isinstance(loaded, Stack) else tuple(loaded)
+    if not stacks or not all(isinstance(stack, Stack) for stack in stacks):
+        raise TypeError(f"{loaded!r} is neither a Stack nor several")
+    return stacks
+
+
+FAMILIES: Mapping[str, tuple[Stack, ...]] = Registry(
+    _BUILT_IN, "families", lambda plugin: plugin.load(_of_plugin), tuple(LEFT_OUT)
+)
+"""Stacks by ``model_type`` of transformers; the first is opened by default.
+
+Those of plugins, with the names of their entry points, are the last.
+"""
 
 _DEBERTA = only_table(_BERT, used_if=("position_biased_input", True))
 

@@ -10,8 +10,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any
 
 from geometry.checkpoints.errors import SourceError
@@ -52,7 +52,6 @@ _NOT_NAMED = "the names of its layers are those of no known family"
 
 _MARK = 10.0
 """Score of a mark that no other family has, and minus that of a missing mark."""
-_ALL: Mapping[str, tuple[Stack, ...]] = MappingProxyType({**FAMILIES, **CODES})
 
 
 def _alone(row: Stack) -> Stack:
@@ -68,16 +67,27 @@ def _alone(row: Stack) -> Stack:
     return replace(row, **changes)
 
 
-_SAVED_ALONE = [
-    (kind, (_alone(row),))
-    for kind, rows in _ALL.items()
-    for row in rows
-    if row.positions.startswith(("decoder.", "encoder."))
-]
-"""Towers of families with two, without the word for their side in their names."""
-_TABLES = tuple(
-    {row.positions for _, rows in (*_ALL.items(), *_SAVED_ALONE) for row in rows if row.positions}
-)
+@cache
+def _all() -> Mapping[str, tuple[Stack, ...]]:
+    """Return all families, also those of plugins, which are imported at the first call."""
+    return {**FAMILIES, **CODES}
+
+
+@cache
+def _saved_alone() -> list[tuple[str, tuple[Stack, ...]]]:
+    """Return towers of families with two, without the word for their side in their names."""
+    return [
+        (kind, (_alone(row),))
+        for kind, rows in _all().items()
+        for row in rows
+        if row.positions.startswith(("decoder.", "encoder."))
+    ]
+
+
+@cache
+def _tables() -> tuple[str, ...]:
+    families = (*_all().items(), *_saved_alone())
+    return tuple({row.positions for _, rows in families for row in rows if row.positions})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +163,7 @@ def recognise(
     """
     sides: list[list[list[Match]]] = []
     names = tuple(index) if table is None else (table,)
-    names = tuple(name for name in names if name.endswith(_TABLES))
+    names = tuple(name for name in names if name.endswith(_tables()))
     while families := _best(index, config, names, frozenset(_sides_of(sides))):
         sides.append(families)
         taken = {match.table for family in families for match in family}
@@ -173,8 +183,8 @@ def _best(
     scored: list[tuple[float, int, list[Match]]] = []
     towers = tuple(name for name in names if not _SIDE.search(f".{name}"))
     for kind, rows, own in (
-        *((*item, names) for item in _ALL.items()),
-        *((*item, towers) for item in _SAVED_ALONE),
+        *((*item, names) for item in _all().items()),
+        *((*item, towers) for item in _saved_alone()),
     ):
         fits = [_match(index, config, kind, row, own) for row in rows]
         family = [fit for fit in fits if fit is not None]
@@ -199,7 +209,7 @@ def _is_named(kind: str, root: str, config: Mapping[str, Any]) -> bool:
     classes = config.get("architectures")
     first = classes[0] if isinstance(classes, list) and classes else ""
     if isinstance(first, str) and first:
-        longest = max((k for k in _ALL if _word(first).startswith(_word(k))), key=len, default="")
+        longest = max((k for k in _all() if _word(first).startswith(_word(k))), key=len, default="")
         return longest == kind
     return any(word == _word(part) for part in root.split("."))
 

@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claim import Claim, Verdict, adjust_verdicts
-from geometry.claims.claims import CLAIMS
+from geometry.claims.claims import all_claims
 from geometry.claims.effect_claims import NEEDED, check_effects
 from geometry.claims.group_claims import Member, check_groups, family_of, member
 from geometry.claims.ledger import check_in_steps
@@ -79,7 +79,8 @@ class ClaimsOf:
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
             context.cache(("read", name, layer), partial(_read, context, name, layer))
-        verdicts: dict[Claim, Verdict] = {claim: Verdict(claim) for claim in CLAIMS}
+        claims = all_claims()
+        verdicts: dict[Claim, Verdict] = {claim: Verdict(claim) for claim in claims}
         groups = check_groups(())
         effects = check_effects(None if self.effects is None else self.effects.effects)
         published: tuple[Compared, ...] = ()
@@ -92,7 +93,7 @@ class ClaimsOf:
         def report(share: float, message: str) -> None:
             # What is decomposed for a claim is part of its share; a second matrix begins anew.
             nonlocal reported
-            reported = max(reported, done + share / (2 * len(CLAIMS)))
+            reported = max(reported, done + share / (2 * len(claims)))
             context.report(reported, message, so_far())
 
         scope = Scope(self.positions, LAYER)
@@ -100,7 +101,7 @@ class ClaimsOf:
         # For when only the group changes.
         kept: dict[Claim, Verdict] = context.cache(("ledger", self.positions), dict)
         verdicts.update(kept)
-        unknown = tuple(claim for claim in CLAIMS if claim not in kept)
+        unknown = tuple(claim for claim in claims if claim not in kept)
         for checking in check_in_steps(unknown, measured):
             verdicts |= {verdict.claim: verdict for verdict in checking.verdicts}
             done = checking.share

@@ -35,7 +35,7 @@ from gui.panels.claims.words import CELLS, article, below, by_fact, word
 from gui.panels.kit.body import PanelBody
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.views import View
-from gui.panels.table import PANELS
+from gui.panels.table import OTHERS, PANELS
 from gui.state.session import Session
 from gui.style.outcomes import outcome_color
 from gui.style.theme import GRID, SMALL, Theme
@@ -105,8 +105,9 @@ _PANELS = {
 
 
 def panel_of(claim: Claim) -> str:
-    """Return the name of the panel that shows what a claim is about."""
-    return _PANELS.get(claim.id) or _PANELS.get(claim.topic, claim.topic)
+    """Return the name of the panel that shows what a claim is about; "" for none."""
+    panel = _PANELS.get(claim.id) or _PANELS.get(claim.topic, claim.topic)
+    return panel if panel in PANELS or panel in OTHERS else ""
 
 
 class ClaimsBody(PanelBody):
@@ -141,8 +142,11 @@ class ClaimsBody(PanelBody):
 
     def _open(self, claim: Claim) -> None:
         panel = panel_of(claim)
+        if not panel:
+            return
         entry = PANELS.get(panel)
-        choices = {} if entry is None else entry.spec.claims.get(claim.id, {})
+        known = entry is not None and entry.ready
+        choices = entry.spec.claims.get(claim.id, {}) if entry is not None and known else {}
         self.intended.emit(ShowPanel(panel, choices))
 
 
@@ -220,7 +224,8 @@ class ClaimRows(TitledRows):
             value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
         bound = f"Reason for the bound: {claim.reason}."
         panel = panel_of(claim)
-        opens = f"Click to open {PANELS[panel].title if panel in PANELS else panel.capitalize()}."
+        title = PANELS[panel].title if panel in PANELS else panel.capitalize()
+        opens = f"Click to open {title}." if panel else ""
         source = f"Source: {claim.article}"
         evidence = interval_text(verdict) or null_text(verdict)
         made = f"By construction: {verdict.by_construction}" if verdict.by_construction else ""

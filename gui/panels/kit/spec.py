@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 import numpy as np
 
+from geometry.checkpoints.errors import TensorUnavailable
 from gui.panels.kit.choices import Button, Control, MenuEntry, Number
 from gui.panels.kit.nulls import Finding
 from gui.panels.kit.views import C, R, Reported, Scope, Texts, View
@@ -245,7 +246,8 @@ class PanelSpec(ABC, Generic[C, R]):
         Raises HelixscopeError: as :meth:`gui.services.questions.Direct.answer`.
         """
         question = self.question(reported.scope, choices)
-        assert question is not None
+        if question is None:
+            raise TensorUnavailable(self.instead or "There is nothing to show for this model.")
         if question not in reported.answers:
             reported.answers[question] = resolve(question, reported.context)
         return question, reported.answers[question]

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.table import GROUPS, PanelEntry
+from gui.panels.table import GROUPS, PLUGINS, PanelEntry
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import label
@@ -165,10 +165,10 @@ def _side(path: str) -> Callable[[Session, Theme], Panel]:
 
 
 def _results() -> Iterator[Dock]:
-    """Yield the docks of result panels; the first of each group has its key."""
+    """Yield the docks of result panels; the first of each built-in group has its key."""
     for digit, (group, entries) in enumerate(GROUPS.items(), start=1):
         for entry in entries:
-            key = str(digit) if entry is entries[0] else ""
+            key = str(digit) if entry is entries[0] and group != PLUGINS else ""
             yield Dock(
                 entry.name, entry.title, BOTTOM, _result(entry), lazy=True, group=group, key=key
             )

@@ -14,6 +14,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, Qt
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent, QRegion
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QWidget
 
+from gui.panels.table import PLUGINS
 from gui.state.layout import (
     LARGEST,
     Area,
@@ -138,7 +139,8 @@ def drop_dragged_dock() -> None:
 def apply_layout(window: HostWindow, layout: Layout) -> None:
     """Put a window's docks in their places; docks that the layout lacks are in their initial ones.
 
-    Result panels that it lacks are closed if it has others: they came after it was stored.
+    Result panels that it lacks are closed if it has others: they came after it was stored. Those of
+    plugins, which were installed since, are tabs beside others that are not closed.
 
     Docks are placed while they are hidden, and the front one of tabs is shown first, so that only
     visible panels are built.
@@ -147,6 +149,8 @@ def apply_layout(window: HostWindow, layout: Layout) -> None:
     docks = window.docks
     named = {*layout.hidden, *layout.floating, *chain(*map(docks_in, layout.areas.values()))}
     results = {dock.name for dock in DOCKS if dock.area == BOTTOM}
+    if results & named - set(layout.hidden):
+        results -= {dock.name for dock in DOCKS if dock.group == PLUGINS}
     closed = {dock.name for dock in DOCKS if dock.closed} | (results if results & named else set())
     away = {*layout.hidden, *(closed - named), *layout.floating}
     layout = settled(layout, {dock.name: _NAMES[dock.area] for dock in DOCKS}, ("bottom",))

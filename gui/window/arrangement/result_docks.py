@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
+from geometry.checkpoints.plugins import PluginError
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
 from gui.panels.kit.intents import (
@@ -35,6 +37,9 @@ from gui.widgets.panel import Panel
 from gui.window.arrangement.dock_panel import DockPanel
 from gui.window.arrangement.dock_tabs import DockTabs
 from gui.window.arrangement.docks import BOTTOM, DOCKS, Dock
+
+if TYPE_CHECKING:
+    from gui.panels.kit.spec import AnyPanel
 
 
 class ResultDocks:
@@ -114,11 +119,53 @@ class ResultDocks:
         """Build a result panel, if it is not built yet."""
         if name not in self._table or name in self._panels or self._theme is None:
             return
-        panel = self._panels[name] = self._table[name].make(self._session, self._theme)
+        if PANELS[name].ready:
+            self._put(name, self._table[name].make(self._session, self._theme))
+        else:
+            self._load(name, self._theme)
+
+    def _put(self, name: str, panel: Panel) -> None:
+        self._panels[name] = panel
         self._connect(name, panel)
         panel.configure(**self._pending.pop(name, {}))
         self._docks[name].setWidget(DockPanel(panel))
         panel.set_in_front(self._in_front[name])
+
+    def _load(self, name: str, theme: Theme) -> None:
+        """Import a plugin's panel on a thread, and put it into its dock then."""
+        from gui.panels.kit.loading import LoadingPanel
+        from gui.panels.kit.saved_choices import usable
+        from gui.services.jobs.jobs import Job
+
+        entry = PANELS[name]
+        loading = LoadingPanel(self._session, theme, entry)
+        loading.header.panelRequested.connect(lambda other: self._show(other, {}))
+        self._put(name, loading)
+
+        def show(spec: AnyPanel) -> None:
+            model, options = self._session.model, loading.options()
+            try:
+                with entry.contained():
+                    chosen = {} if model is None else usable(spec, options, model)
+                    panel = self._table[name].make(self._session, self._theme or theme)
+            except PluginError as error:
+                fail(error)
+                return
+            self._pending[name] = chosen
+            former, focused = self._docks[name].widget(), loading.hasFocus()
+            loading.release()
+            self._put(name, panel)
+            if focused:
+                panel.setFocus(Qt.FocusReason.OtherFocusReason)
+            if former is not None:
+                former.deleteLater()
+
+        def fail(error: Exception) -> None:
+            loading.show_failure(str(error), getattr(error, "advice", ""))
+
+        # On a thread of its own: it may wait for as long as an import may take.
+        job: Job[AnyPanel, None] = Job(lambda: entry.spec, show, fail, stop=lambda: None)
+        self._controller.jobs.start(f"plugin {name}", job)
 
     def options(self) -> dict[str, Fields]:
         """Return the options of all panels, built or not."""
@@ -128,7 +175,8 @@ class ResultDocks:
     def choices(self) -> dict[str, object]:
         """Return all choices of the panels that are built, also those that no file has."""
         built = [name for name in self._table if name in self._panels]
-        return {name: self._panels[name].all_choices() for name in built}
+        choices = {name: self._panels[name].all_choices() for name in built}
+        return {name: chosen for name, chosen in choices.items() if chosen is not None}
 
     def chosen(self) -> dict[str, Fields]:
         """Return the options chosen in the panels, where they differ from the initial ones."""
@@ -139,7 +187,7 @@ class ResultDocks:
         from gui.panels.kit.spec import changed
 
         for name, options in self.options().items():
-            if name in PANELS:
+            if name in PANELS and PANELS[name].ready:
                 spec = PANELS[name].spec
                 first = spec.choices_for(model, spec.defaults)
                 if name not in self._panels:
@@ -175,7 +223,9 @@ class ResultDocks:
             chosen = options.get(name, {})
             if name in self._panels:
                 self._panels[name].restore(chosen)
-            elif name in PANELS and (valid := usable(PANELS[name].spec, chosen, model)):
+            elif not PANELS[name].ready:  # checked once it is imported
+                self._pending[name] = dict(chosen)
+            elif valid := usable(PANELS[name].spec, chosen, model):
                 self._pending[name] = valid
 
     def _drop_pending(self) -> None:

@@ -1,29 +1,36 @@
 """What every panel of results keeps to: a table of panels × the contract."""
 
 import gc
-import json
 import weakref
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
-from geometry.models.sources.opening import open_model
-from gui.panels.kit.choices import Choice, Layer, Matrices, Number, Toggle
-from gui.panels.kit.saved_choices import saved, usable
-from gui.panels.kit.spec import PanelSpec, changed
+from gui.panels.kit.choices import Number
 from gui.panels.table import PANELS
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Image, Plot
 from gui.services.questions import Progress
 from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT, shape_of
+from gui.testing.test_panels import (  # noqa: F401 – tests that plugins' authors run, too
+    other_choices,
+    test_a_dragged_range_is_asked_about_at_its_end_or_calmly,
+    test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out,
+    test_every_choice_can_be_made_and_shown,
+    test_figure_numbers_and_script_are_of_the_view,
+    test_it_says_what_it_is,
+    test_its_menu_closes_with_the_result,
+    test_tables_have_one_kind_of_rows_each,
+    test_themes_the_mouse_and_what_is_drawn_is_kept_while_it_is_hidden,
+)
 from tests.geometry.history_stage import write_record
 from tests.gui.open_models import add_beside, show_others
 from tests.gui.others_stage import drawn_names
@@ -88,6 +95,24 @@ def name(request):
 
 
 @pytest.fixture
+def source(models):
+    """The model that is opened."""
+    return models["open"]
+
+
+@pytest.fixture
+def other(name):
+    """Other choices than the defaults, of a panel whose choices have no control."""
+    return CHOSEN.get(name, {})
+
+
+@pytest.fixture(name="run_script")
+def _run_script():
+    """Run a script, which imports only what is public; what it prints."""
+    return run_script
+
+
+@pytest.fixture
 def show(stage_of, models):
     """Return a stage with a panel, by its name, and a model open in it."""
     return lambda name: stage_of(name, models["open"], size=(1000, 320))
@@ -107,28 +132,6 @@ def compared(show, models):
     return make
 
 
-def other_choices(spec):
-    """Choices that differ from the defaults, of every control that has a widget."""
-    chosen = dict(CHOSEN.get(spec.name, {}))
-    for control in spec.controls:
-        default = getattr(spec.defaults, control.field)
-        if control.shared:
-            continue
-        if isinstance(control, Toggle):
-            chosen[control.field] = not default
-        elif isinstance(control, Choice):
-            options = [option.value for option in control.options]
-            chosen[control.field] = options[(options.index(default) + 1) % len(options)]
-        elif isinstance(control, Number):
-            number = control.minimum + 2
-            chosen[control.field] = number if control.chosen is None else control.chosen(number)
-        elif isinstance(control, Layer):
-            chosen[control.field] = 1
-        elif isinstance(control, Matrices):
-            chosen[control.field] = (Subject("W_Q", layer=1), Subject("E"))
-    return chosen
-
-
 def curves(panel, theme=None):
     """All curves of other models in a panel's plots."""
     parts = [p for p in panel.spec.plots(panel.view(theme)) if isinstance(p, Plot)]
@@ -146,57 +149,12 @@ def printed_names(figure):
     }
 
 
-def test_it_says_what_it_is(name):
-    spec = PANELS[name].spec
-    assert spec.name == name
-    assert spec.explanation.count(". ") + spec.explanation.endswith(".") == 2
-    assert spec.empty.startswith("Open a model to see ")
-    assert spec.formula
-    names = sorted(field.name for field in fields(spec.defaults))
-    assert names == sorted(control.field for control in spec.controls)
-    for choices in (*spec.claims.values(), *spec.figures.values()):
-        changed(spec, spec.defaults, choices)
-    assert set(spec.figures) <= set(PANELS[name].figures)
-
-
-def test_choices_survive_a_file_and_those_that_make_no_sense_are_left_out(name, models):
-    spec, model = PANELS[name].spec, open_model(models["open"])
-    # What is shared is saved with the session.
-    kept = {one.field for one in spec.controls if one.kept and not one.shared}
-    chosen = {field: value for field, value in other_choices(spec).items() if field in kept}
-    choices = changed(spec, spec.defaults, chosen)
-    written = json.loads(json.dumps(saved(spec, choices)))
-    read = usable(spec, written, model)
-    assert changed(spec, spec.defaults, read) == choices
-
-    nonsense = {control.field: {"no": "choice"} for control in spec.controls}
-    assert usable(spec, {**nonsense, "nobody knows this": 1}, model) == {}
-    with pytest.raises(TypeError, match="nobody"):
-        changed(spec, spec.defaults, {"nobody": 1})
-    for field in (control.field for control in spec.controls if not control.shared):
-        with pytest.raises((TypeError, ValueError, AttributeError)):
-            changed(spec, spec.defaults, {field: "no such choice"})
-
-
-def test_every_choice_can_be_made_and_shown(name, show):
-    stage = show(name)
-    panel, spec = stage.panel, stage.panel.spec
-    for field, value in other_choices(spec).items():
-        panel.configure(**{field: value})
-        assert stage.answer.state == "ready", (field, stage.answer.why)
-        assert panel.caption()
-    again = json.loads(json.dumps(panel.options()))
-    panel.configure(**saved(spec, spec.defaults))
-    panel.configure(**again)
-    assert panel.options() == again
-
-
 @pytest.mark.slow
-def test_a_choice_with_a_kept_answer_is_drawn_once(name, show, monkeypatch):
+def test_a_choice_with_a_kept_answer_is_drawn_once(name, show, other, monkeypatch):
     stage = show(name)
     panel, drawn = stage.panel, []
     draw = panel.content.draw
-    choices = {f: v for f, v in other_choices(panel.spec).items() if f != "playing"}
+    choices = {f: v for f, v in other_choices(panel.spec, other).items() if f != "playing"}
     for field, value in choices.items():
         before = getattr(panel.choices, field)
         panel.configure(**{field: value})
@@ -208,26 +166,6 @@ def test_a_choice_with_a_kept_answer_is_drawn_once(name, show, monkeypatch):
             panel._set_choices(replace(panel.choices, **{field: before}))
             assert drawn == [1], field
             drawn.clear()
-
-
-def test_themes_the_mouse_and_what_is_drawn_is_kept_while_it_is_hidden(name, show):
-    stage = show(name)
-    panel = stage.panel
-    panel.set_theme(DARK)
-    assert panel.view().theme is DARK
-    middle = panel.content.rect().center()
-    drag(panel.content, middle, middle + QPoint(60, 0))
-    hover(panel, QPoint(2, 2))
-    panel.set_theme(LIGHT)
-    assert stage.answer.state == "ready"
-    asked = []
-    panel.asked.connect(lambda question, _: asked.append(question))
-    panel.set_in_front(False)
-    stage.controller.request_positions(2, 40)
-    QApplication.sendEvent(panel, QEvent(QEvent.Type.LayoutRequest))
-    assert asked == []
-    panel.set_in_front(True)
-    assert stage.answer.question == panel.spec.question(panel.view().scope, panel.choices)
 
 
 def test_escape_keeps_what_is_shown_and_hidden_it_waits(name, qtbot, models, hand_jobs):
@@ -271,16 +209,6 @@ def test_escape_keeps_what_is_shown_and_hidden_it_waits(name, qtbot, models, han
     hand_jobs.deliver_all()
     assert stage.answer.state == "ready"
     assert not panel.strip.isVisible()
-
-
-def test_its_menu_closes_with_the_result(show, name):
-    stage = show(name)
-    QTest.mouseClick(stage.panel.header.more, LEFT)
-    menu = QApplication.activePopupWidget()
-    assert menu is not None
-    stage.session.change(model=None, curve=None)
-    assert stage.panel.result is None
-    assert not menu.isVisible()
 
 
 def test_empty_with_a_bare_table_and_closed(name, qtbot, compared, models, tmp_path, monkeypatch):
@@ -366,27 +294,6 @@ def test_plots_over_positions_hover_and_select_them(name, show):
         stage.controller.request_positions(1, 63)
 
 
-def test_a_dragged_range_is_asked_about_at_its_end_or_calmly(name, show, qtbot):
-    stage = show(name)
-    panel, session, asked = stage.panel, stage.session, []
-    before = stage.answer.question
-    panel.asked.connect(lambda question, _: asked.append(question))
-
-    def wanted():
-        return panel.spec.question(panel.view().scope, panel.choices)
-
-    session.dragging = True
-    stage.controller.request_positions(4, 60)
-    assert asked == []
-    if panel.spec.follows_drag and wanted() != before:
-        qtbot.waitUntil(lambda: asked == [wanted()])
-    asked.clear()
-    stage.controller.request_positions(5, 50)
-    session.dragging = False
-    assert stage.answer.question == wanted()
-    assert asked == ([] if wanted() == before else [wanted()])
-
-
 @pytest.mark.parametrize(
     ("name", "field"),
     [(name, control.field) for name, entry in PANELS.items() for control in entry.spec.controls
@@ -403,52 +310,6 @@ def test_numbers_are_typed_and_stepped(name, field, show):
     QTest.keyClick(number.slider, Qt.Key.Key_Right)
     assert number.value == number.slider.value() == number.field.value() == 6
     assert getattr(panel.choices, field) == (6 if control.chosen is None else control.chosen(6))
-
-
-def test_figure_numbers_and_script_are_of_the_view(name, show):
-    stage = show(name)
-    figure = stage.panel.figure()()
-    figure.canvas.draw()
-    assert figure.axes or figure.texts
-    spec, parts = stage.panel.spec, stage.panel.spec.plots(stage.panel.view(LIGHT))
-    assert any(isinstance(part, Plot | Image) for part in parts) or spec.body
-    drawn = [p for p in parts if isinstance(p, Image) or (isinstance(p, Plot) and p.curves)]
-    if type(spec).figure is not PanelSpec.figure:
-        drawn = []
-    assert len(figure.axes) >= len(drawn)
-    for part, axes in zip(drawn, figure.axes, strict=False):
-        for axis, title in ((part.x, axes.get_xlabel()), (part.y, axes.get_ylabel())):
-            assert title.casefold() == (axis.printed or axis.title).casefold()
-        if isinstance(part, Image):
-            np.testing.assert_array_equal(axes.images[0].get_array(), part.values)
-            assert axes.images[0].get_clim() == part.levels
-            continue
-        assert (axes.get_xscale(), axes.get_yscale()) == tuple(
-            "log" if axis.log else "linear" for axis in (part.x, part.y)
-        )
-        for curve in part.curves:
-            known = (curve.x > 0) | (not part.x.log)
-            known &= (curve.y > 0) | (not part.y.log)
-            assert any(np.array_equal(line.get_ydata(), curve.y[known]) for line in axes.lines)
-        for rule in part.rules:
-            assert any(rule.at in (*line.get_xdata(), *line.get_ydata()) for line in axes.lines)
-    for column, values in show(name).panel.numbers().items():
-        assert column
-        assert np.asarray(values).size, column
-    assert run_script(show(name).panel.python()).strip()
-
-
-@pytest.mark.parametrize("name", PANELS)
-def test_tables_have_one_kind_of_rows_each(name, show):
-    """The first column has a value in each row, so that it can say what the rows are."""
-    panel = show(name).panel
-    tables = panel.tables()
-    assert next(iter(tables)) == ""
-    assert {column for table in tables.values() for column in table} == set(panel.numbers())
-    for title, table in tables.items():
-        lengths = [len(np.atleast_1d(values)) for values in table.values()]
-        assert max(lengths) == lengths[0], title
-        assert len(table) == 1 or min(lengths) > lengths[0] / 3, title
 
 
 @pytest.mark.parametrize("name", COMPARED)

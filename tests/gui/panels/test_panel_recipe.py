@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from gui.panels.table import GROUPS, PANELS, PanelEntry
+from gui.panels.table import PANELS, PanelEntry
 
 ROOT = Path(__file__).resolve().parents[3]
 RECIPE = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("**A panel**")[2]
@@ -24,7 +24,6 @@ def entry(monkeypatch):
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(code, vars(module))
     monkeypatch.setitem(PANELS, made.name, made)
-    monkeypatch.setitem(GROUPS, made.group, (*GROUPS[made.group], made))
     return made
 
 

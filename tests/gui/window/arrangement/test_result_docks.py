@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.kit.intents import ShowPanel
 from gui.panels.kit.panel import ResultPanel
-from gui.panels.table import GROUPS, PANELS
+from gui.panels.table import GROUPS, OTHERS, PANELS
 from gui.style.theme import LIGHT
 from gui.widgets.segmented import Segmented
 from gui.window.arrangement.dock_tabs import GroupBar
@@ -400,3 +400,7 @@ def test_tabs_move_closer_together_before_one_is_out_of_sight(qtbot, dress):
     wide = right(900)
     assert right(536) < wide
     assert right(900) == wide
+
+
+def test_plugins_cannot_take_the_names_of_other_docks():
+    assert set(OTHERS) == {dock.name for dock in DOCKS if dock.area != BOTTOM}
