@@ -52,7 +52,7 @@ def make_folder(place: Path, torch: str) -> Path:
     options = ["--noconfirm", "--log-level", "ERROR", "--distpath", str(place)]
     subprocess.run(
         [sys.executable, "-m", "PyInstaller", *options, "--workpath", str(place / "work"), SPEC],
-        env={**os.environ, "TORCH": torch}, cwd=ROOT, check=True,
+        env={**os.environ, "TORCH": torch, "PYTHONWARNINGS": "ignore"}, cwd=ROOT, check=True,
     )  # fmt: skip
     shutil.rmtree(place / "work")
     folder = place / "helixscope"
