@@ -1,4 +1,5 @@
-# `make help` lists what there is. Variables: PYTHON (the interpreter that makes .venv), ARGS.
+# `make help` lists what there is. Variables: PYTHON (the interpreter that makes .venv), ARGS; TORCH and
+# RUNTIME of `make bundle`.
 
 PYTHON ?= python3
 ARGS ?=
@@ -12,7 +13,7 @@ HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISP
 XVFB := $(if $(HEADLESS),bash .ci/xvfb.sh)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all findings check format bench docs wheel clean app-environment test-environment docs-environment static audit
+.PHONY: help run test test-all findings check format bench docs wheel bundle clean app-environment test-environment docs-environment bundle-environment static audit
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -71,6 +72,10 @@ wheel: app-environment ## build dist/helixscope-….whl
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	@ls dist/*.whl
 
+# RUNTIME is the file that AppImages begin with, from github.com/AppImage/type2-runtime.
+bundle: bundle-environment ## a folder and an AppImage that need no Python; with PyTorch: TORCH=cpu
+	@$(BIN)/python -m tools.bundle --torch "$(TORCH)" $(if $(RUNTIME),--runtime "$(RUNTIME)")
+
 clean: ## remove the environment and all that was built
 	rm -rf .venv build dist docs/site/generated *.egg-info $(PICTURE) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -80,6 +85,9 @@ app-environment:
 
 docs-environment:
 	@PYTHON="$(PYTHON)" bash .ci/set-up.sh docs
+
+bundle-environment:
+	@PYTHON="$(PYTHON)" bash .ci/set-up.sh bundle
 
 test-environment:
 	@PYTHON="$(PYTHON)" bash .ci/set-up.sh test

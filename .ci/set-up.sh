@@ -4,13 +4,14 @@
 #   .ci/set-up.sh app     what the window needs
 #   .ci/set-up.sh test    the test extra too
 #   .ci/set-up.sh docs    what builds the pages, beside one of these
+#   .ci/set-up.sh bundle  what makes bundles, beside one of these
 #
 # PYTHON names the interpreter that makes it. What was installed is written into .venv; with nothing
 # changed since, this takes milliseconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-part=${1:?which part: app, test or docs}
+part=${1:?which part: app, test, docs or bundle}
 python=${PYTHON:-python3}
 
 if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
@@ -45,9 +46,10 @@ case $part in
   app) what=.[files,gguf,survey] ;;
   test) what=.[files,gguf,survey,test] ;;
   docs) what=.[files,gguf,notebook,docs] ;;
+  bundle) what=.[files,gguf,survey,bundle] ;;
 esac
 printf 'Installing into .venv; the first time this takes a few minutes.\n'
-for one in app test docs; do
+for one in app test docs bundle; do
   installed "$one" || rm -f ".venv/installed-$one"
 done
 .venv/bin/python -m pip install -qq --no-input --disable-pip-version-check \

@@ -6,7 +6,9 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 import zipfile
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -96,9 +98,11 @@ def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
         path.relative_to(ROOT).as_posix()
         for folder in ("geometry", "gui", "resources")
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".desktop"
+        if path.is_file() and "__pycache__" not in path.parts
     }
-    assert wanted - names == set()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    elsewhere = set(chain(*project["tool"]["setuptools"]["data-files"].values()))
+    assert wanted - names <= elsewhere
 
 
 @pytest.mark.slow

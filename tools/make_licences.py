@@ -9,7 +9,7 @@ environment, by the packages' own metadata.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -37,34 +37,48 @@ LGPL.
 
 def licences_page() -> str:
     """Return the page."""
-    packages = {canonicalize_name(one.name): one for one in _required()}
     rows = (
         f"| {package.name} | {package.version.partition('+')[0]} | {_licence(package)} |"
-        for _, package in sorted(packages.items())
+        for _, package in sorted(required(EXTRAS).items())
     )
     return INTRODUCTION + "\n".join(rows) + "\n"
 
 
-def _required() -> Iterator[Distribution]:
-    """Yield what is installed because Helixscope, or what it requires, requires it."""
+def required(extras: Collection[str], without: Collection[str] = ()) -> dict[str, Distribution]:
+    """Return what is installed because Helixscope, or what it requires, requires it.
+
+    Parameters
+    ----------
+    extras
+        Those of Helixscope.
+    without
+        Packages that are left out, with what only they require.
+
+    Returns
+    -------
+    dict
+        Packages by their canonical names, without Helixscope.
+    """
+    packages: dict[str, Distribution] = {}
     seen: set[tuple[str, str]] = set()
-    waiting = [("helixscope", extra) for extra in ("", *EXTRAS)]
+    waiting = [("helixscope", extra) for extra in ("", *extras)]
     while waiting:
         name, extra = waiting.pop()
-        if (name, extra) in seen:
+        if (name, extra) in seen or name in without:
             continue
         seen.add((name, extra))
         try:
             package = distribution(name)
         except PackageNotFoundError:  # for another system
             continue
-        if name != "helixscope" and (name, "") == (name, extra):
-            yield package
+        packages[name] = package
         for text in package.requires or ():
             wanted = Requirement(text)
             if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
                 own = canonicalize_name(wanted.name)
                 waiting += [(own, one) for one in ("", *wanted.extras)]
+    del packages["helixscope"]
+    return packages
 
 
 def _licence(package: Distribution) -> str:

@@ -1,5 +1,7 @@
 """Errors shown to the user, each as a plain sentence with advice."""
 
+import sys
+
 from geometry.checkpoints.plain_text import shortened, visible
 
 _INSTALLED_AS = {"PIL": "pillow", "vtkmodules": "vtk", "yaml": "pyyaml"}
@@ -68,6 +70,12 @@ class PackageMissing(HelixscopeError):
     """
 
     def __init__(self, name: str) -> None:
+        if getattr(sys, "frozen", False):  # where nothing can be installed
+            super().__init__(
+                f"This needs the package {name}, which is not in this bundle.",
+                "Use one that has it, or install Helixscope with pip.",
+            )
+            return
         super().__init__(
             f"This needs the package {name}, which is not installed.",
             f"Install it: pip install {name}.",

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.errors import SourceError, missing_package
 from geometry.models.sources.opening import open_model
 
 TABLE = np.ones((40, 6), np.float32)
@@ -40,3 +40,11 @@ def test_optional_packages_are_not_imported_for_other_files(tmp_path):
     command = [sys.executable, "-c", code, tmp_path / "p.npy"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_into_a_bundle_nothing_is_installed(monkeypatch):
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    missing = missing_package(ModuleNotFoundError(name="torch"))
+    assert missing is not None
+    assert "torch" in str(missing)
+    assert "pip install torch" not in f"{missing} {missing.advice}"

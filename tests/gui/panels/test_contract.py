@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import Subject
 from gui.panels.kit.choices import Number
+from gui.panels.kit.spec import PanelSpec
 from gui.panels.table import PANELS
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import Image, Plot
+from gui.plots.spec import Plot
 from gui.services.questions import Progress
 from gui.state.colors import model_color
 from gui.style.theme import DARK, LIGHT, shape_of

@@ -1,0 +1,1 @@
+"""Makes bundles: a folder, and an AppImage of it, that need no Python."""

@@ -1,0 +1,5 @@
+"""The bundle's program: the command line."""
+
+import helixscope
+
+helixscope.main()
