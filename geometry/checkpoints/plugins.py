@@ -186,17 +186,17 @@ def _warn(fault: Fault) -> None:
     warnings.warn(f"{fault.text} {fault.advice}", stacklevel=2)
 
 
-_tell: Callable[[Fault], object] | None = _warn
+_notify: Callable[[Fault], object] | None = _warn
 
 
-def listen(tell: Callable[[Fault], object] | None) -> None:
+def listen(notify: Callable[[Fault], object] | None) -> None:
     """Give notices to a function, on any thread; by default they are Python's warnings.
 
     None keeps them for the next function.
     """
-    global _tell
+    global _notify
     with _TURN:
-        _tell, held = tell, _held.copy()
+        _notify, held = notify, _held.copy()
         _held.clear()
     for fault in held:
         _give(fault)
@@ -204,11 +204,11 @@ def listen(tell: Callable[[Fault], object] | None) -> None:
 
 def _give(fault: Fault) -> None:
     with _TURN:
-        tell = _tell
-        if tell is None:
+        notify = _notify
+        if notify is None:
             _held.append(fault)
-    if tell is not None:
-        tell(fault)
+    if notify is not None:
+        notify(fault)
 
 
 def plugin_at_fault(error: BaseException) -> str:

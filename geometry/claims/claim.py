@@ -94,6 +94,8 @@ class Claim:
         Why the bound is what it is.
     fact
         What it is about: claims with the same fact say one thing in several ways.
+    plugin
+        Name of the plugin that adds it; "" if it is built in.
     """
 
     id: str
@@ -103,6 +105,7 @@ class Claim:
     expected: Expected
     reason: str
     fact: str = ""
+    plugin: str = ""
 
     @property
     def topic(self) -> str:
@@ -224,7 +227,8 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     (1995): on average over ledgers, at most 5 % of the claims that hold are false, if claims are
     independent or depend on each other positively (Benjamini and Yekutieli 2001), as most of these
     do. Claims with an interval over texts are adjusted by themselves: their p-values are shares of
-    resampled texts.
+    resampled texts. So are those of each plugin, so that the others do not depend on what is
+    installed.
 
     Parameters
     ----------
@@ -235,17 +239,16 @@ def adjust_verdicts(verdicts: Sequence[Verdict], notes: Iterable[Note] = ()) -> 
     """
     from scipy.stats import false_discovery_control  # slow to import
 
+    families: dict[tuple[bool, str], dict[int, float]] = {}
+    for at, verdict in enumerate(verdicts):
+        if (p := verdict.p) is not None:
+            of_texts = verdict.interval is not None
+            families.setdefault((of_texts, verdict.claim.plugin), {})[at] = p
     corrected: dict[int, float] = {}
     outcome: Outcome | None
-    for of_texts in (False, True):
-        p_values = {
-            at: p
-            for at, verdict in enumerate(verdicts)
-            if (verdict.interval is not None) == of_texts and (p := verdict.p) is not None
-        }
-        if p_values:
-            adjusted_values = false_discovery_control([*p_values.values()])
-            corrected |= zip(p_values, map(float, adjusted_values), strict=True)
+    for p_values in families.values():
+        adjusted_values = false_discovery_control([*p_values.values()])
+        corrected |= zip(p_values, map(float, adjusted_values), strict=True)
     sentences: dict[str, list[str]] = {}
     for note in notes:
         for claim in note.claims:

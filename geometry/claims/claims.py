@@ -710,6 +710,7 @@ def _of_plugin(plugin: Plugin, loaded: Any) -> tuple[ModelClaim, ...]:
     return tuple(
         replace(
             claim,
+            plugin=plugin.name,
             measure=contained(claim.measure),
             null=contained(claim.null) if callable(claim.null) else claim.null,
             requires=claim.requires and contained(claim.requires),

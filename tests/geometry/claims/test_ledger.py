@@ -1,5 +1,7 @@
 """The ledger as statistics: nulls of every kind, sequential draws, corrections, notes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
@@ -92,6 +94,11 @@ def test_p_values_are_corrected_as_scipy_corrects_them():
     # Adjusted again they are the same, and alone as they were.
     assert adjust_verdicts(adjusted) == adjusted
     assert [adjust_verdicts([one])[0].p_adjusted for one in adjusted[:-1]] == raw
+    # Claims of a plugin are corrected among themselves, and change nothing of the others.
+    own = [replace(one, claim=replace(one.claim, plugin="theirs")) for one in verdicts[3:6]]
+    both = [one.p_adjusted for one in adjust_verdicts([own[0], *verdicts, *own[1:]])]
+    assert [both[0], *both[-2:]] == [one.p_adjusted for one in adjust_verdicts(own)]
+    assert both[1:-2] == [one.p_adjusted for one in adjusted[:-1]]
 
 
 def test_draws_stop_where_a_claim_fails_and_go_on_where_it_may_hold(measured):
