@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from gui.panels.table import PANELS
 from tests.geometry.family_cases import VISION
-from tests.gui.panels.test_contract import other_choices
+from tests.gui.panels.test_contract import CHOSEN, other_choices
 from tests.small_models import saved, write_small_gpt2, write_small_llama
 
 pytestmark = pytest.mark.usefixtures("few_random_curves")
@@ -86,7 +86,7 @@ def test_a_panel_has_an_answer_or_says_before_drawing_why_not(name, scheme, stag
     assert advice.endswith(".")
     # Controls work, and advice names them, exactly if another choice has an answer.
     works = []
-    for field, value in other_choices(panel.spec).items():
+    for field, value in other_choices(panel.spec, CHOSEN.get(name, {})).items():
         panel.configure(**{field: value})
         works.append(stage.answer.state == "ready")
         panel._set_choices(panel.spec.choices_for(panel.session.model, panel.spec.defaults))

@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from gui.panels.table import PANELS
-from tests.gui.panels.test_contract import other_choices
+from tests.gui.panels.test_contract import CHOSEN, other_choices
 from tests.marks import slow_but
 from tests.small_models import write_small_gpt2, write_small_llama
 
@@ -68,7 +68,7 @@ def test_a_panel_says_what_is_missing_and_shows_the_rest(name, what, stage_of, b
         assert stage.answer.state == "ready", stage.answer.why
         assert panel.caption()
         panel.spec.plots(panel.view())
-    for field, value in other_choices(panel.spec).items():
+    for field, value in other_choices(panel.spec, CHOSEN.get(name, {})).items():
         panel.configure(**{field: value})
         if stage.answer.state != "ready" and name != "training":
             assert (stage.answer.state, stage.answer.retry) == ("impossible", False)
