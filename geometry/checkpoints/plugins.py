@@ -35,6 +35,7 @@ MAX_S = 2.0
 """How long the import of a plugin may take. An import cannot be interrupted: it goes on, unused."""
 SAFE = "HELIXSCOPE_SAFE"
 """Environment variable that leaves out all plugins; also of processes that are started."""
+OURS = "This is an error in Helixscope; please report it with the details."
 _PREFIX = "helixscope."
 _INTERFACE_GROUP = "helixscope.interface"
 _ADVICE = "Update or uninstall it; “helixscope --safe” leaves out all plugins."
@@ -211,16 +212,24 @@ def _give(fault: Fault) -> None:
         notify(fault)
 
 
-def plugin_at_fault(error: BaseException) -> str:
-    """Return a sentence about the plugin whose code raised an unexpected error; "" for none."""
+def plugin_at_fault(error: BaseException) -> Plugin | None:
+    """Return the plugin whose code raised an unexpected error; None for no plugin's."""
     trace, packages = error.__traceback__, set()
     while trace is not None:
         packages.add(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         trace = trace.tb_next
     for plugin in _found or ():
         if plugin.value.partition(":")[0].partition(".")[0].strip() in packages:
-            return f"This is an error in the plugin {plugin}; please report it to its authors."
-    return ""
+            return plugin
+    return None
+
+
+def report_to(error: BaseException, ours: str = OURS) -> str:
+    """Return a sentence about whose error an unexpected one is; ``ours`` if of no plugin."""
+    plugin = plugin_at_fault(error)
+    if plugin is None:
+        return ours
+    return f"This is an error in the plugin {plugin}; please report it to its authors."
 
 
 # ---- what is installed -------------------------------------------------------------------
@@ -339,10 +348,10 @@ class Registry(UserDict[str, T]):
             raise KeyError(name) from error
 
     def __contains__(self, name: object) -> bool:
-        if name in self.data:
-            return True
+        if not isinstance(name, str):
+            return False
         try:
-            self[name]  # type: ignore[index]
+            self[name]
         except KeyError:
             return False
         return True

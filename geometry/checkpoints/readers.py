@@ -63,4 +63,5 @@ def read_with(plugin: Plugin, path: Path) -> ReadStore:
 def _reader(loaded: Any) -> Reader:
     if not callable(loaded):
         raise TypeError(f"{loaded!r} is not a function of a path")
-    return loaded  # type: ignore[no-any-return]
+    reader: Reader = loaded
+    return reader

@@ -33,7 +33,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.plain_text import shortened
-from geometry.checkpoints.plugins import plugin_at_fault
+from geometry.checkpoints.plugins import OURS, plugin_at_fault
 from gui.commands.display import DisplayError, qt_on_display
 from gui.commands.ends import Ends
 from gui.commands.log import start_log
@@ -277,9 +277,8 @@ def _report(
     details = "".join(traceback.format_exception(kind, error, trace))
     if os.environ.get("HELIXSCOPE_DEBUG"):
         note(details)
-    session.notice = Notice(
-        shortened(f"Something went wrong: {kind.__name__}: {error}"),
-        plugin_at_fault(error)
-        or "This is an error in Helixscope; please report it with the details.",
-        details,
-    )
+    if (plugin := plugin_at_fault(error)) is not None:  # with one notice, however often it is drawn
+        plugin.fail("failed", error)
+        return
+    text = shortened(f"Something went wrong: {kind.__name__}: {error}")
+    session.notice = Notice(text, OURS, details)

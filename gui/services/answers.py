@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, RangeError, TensorUnavailable
 from geometry.checkpoints.memo import Memo
-from geometry.checkpoints.plugins import plugin_at_fault
+from geometry.checkpoints.plugins import report_to
 from geometry.hub.faults import WholeDownload
 from gui.services.cache import ResultCache
 from gui.services.jobs.jobs import Gate, Job, Jobs
@@ -338,7 +338,7 @@ class Answers:
         else:
             log.error("%r could not be answered", question, exc_info=error)
             why = f"This could not be computed: {type(error).__name__}: {error}"
-            advice = plugin_at_fault(error) or FAULT
+            advice = report_to(error, FAULT)
             answer = Answer(question, "impossible", why=why, advice=advice, retry=True)
         self._publish_all(question, answer)
 

@@ -7,7 +7,7 @@ import traceback
 from dataclasses import replace
 
 from geometry.checkpoints.errors import FileChanged, HelixscopeError, NoPositionalEmbeddings
-from geometry.checkpoints.plugins import plugin_at_fault
+from geometry.checkpoints.plugins import report_to
 from geometry.hub.faults import (
     AccessDenied,
     BaseAway,
@@ -51,8 +51,7 @@ def notice_of(error: Exception, what: str, source: Source | None = None) -> Noti
     if not isinstance(error, HelixscopeError):
         return Notice(
             f"{what}: {type(error).__name__}: {error}",
-            plugin_at_fault(error)
-            or "This is an error in Helixscope; please report it with the details.",
+            report_to(error),
             "".join(traceback.format_exception(error)),
         )
     details = _details(error, source)

@@ -214,15 +214,30 @@ def test_a_listener_gets_what_was_held(install):
     assert len(given) == 1
 
 
+def test_an_error_in_each_drawing_of_a_panel_gives_one_notice(install, faults):
+    from gui.commands.run_window import _report
+    from gui.state.session import Session
+
+    install("own", "def made():\n    raise ValueError('no')")
+    function, session = only().load(same), Session()
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no") as raised:
+            function()
+        _report(session, raised.type, raised.value, raised.tb)
+    assert len(faults) == 1
+    assert "hx-own 0.3" in faults[0]
+    assert session.notice is None
+
+
 def test_an_error_is_that_of_the_plugin_whose_code_ran(install):
     install("own", "def made():\n    raise ValueError('no')")
     function = only().load(same)
     with pytest.raises(ValueError, match="no") as raised:
         function()
-    assert "hx-own 0.3" in plugins.plugin_at_fault(raised.value)
+    assert "hx-own 0.3" in plugins.report_to(raised.value)
     with pytest.raises(ZeroDivisionError) as raised:
         _ = 1 / 0
-    assert plugins.plugin_at_fault(raised.value) == ""
+    assert plugins.report_to(raised.value) == plugins.OURS
 
 
 def checked(model):
