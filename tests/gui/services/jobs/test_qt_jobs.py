@@ -254,6 +254,7 @@ def test_held_job_stops_and_resumes(qtbot, jobs, session):
 def test_the_thread_of_one_that_is_held_ends_with_it(qtbot, session, qapp, new_pool_threads, end):
     jobs, job, results = QtJobs(session, qapp), Steps(), []
     jobs.start("a", Job(job, results.append, unexpected, stop=lambda: None, gate=job.gate))
+    assert job.first.begun.wait(10)  # one that has not begun is not run
     job.first.open.set()
     jobs.hold("a")
     if end == "cancelled":
